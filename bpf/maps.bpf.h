@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The pinned maps as the programs see them. Sizes stand at 1 here; attach/ sets the real ones from
+ * the instance's limits before it loads, or re-uses the pinned maps.
+ */
+#ifndef POISE_MAPS_BPF_H
+#define POISE_MAPS_BPF_H
+
+#include "../maps/abi.h"
+
+#define POISE_ARRAY(NAME, VALUE)                           \
+	struct {                                           \
+		__uint(type, BPF_MAP_TYPE_ARRAY);          \
+		__uint(map_flags, BPF_F_MMAPABLE);         \
+		__uint(max_entries, 1);                    \
+		__type(key, __u32);                        \
+		__type(value, VALUE);                      \
+	} NAME SEC(".maps")
+
+POISE_ARRAY(meta, struct poise_meta);
+POISE_ARRAY(listeners, struct poise_listener);
+POISE_ARRAY(listener_seeds, __u32);
+POISE_ARRAY(services, struct poise_service);
+POISE_ARRAY(members, struct poise_member);
+POISE_ARRAY(table, __u32);
+POISE_ARRAY(paths, struct poise_path);
+POISE_ARRAY(flows, struct poise_bucket);
+POISE_ARRAY(counters, struct poise_counter);
+POISE_ARRAY(own, poise_load);
+POISE_ARRAY(others, poise_load);
+/* Packets never read these three; they are here so that one object creates every map. */
+POISE_ARRAY(service_conf, struct poise_service_slot);
+POISE_ARRAY(member_conf, struct poise_member_slot);
+POISE_ARRAY(rates, struct poise_rate);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} devmap SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct poise_drops);
+} drops SEC(".maps");
+
+/* Knobs set at load: constants to the verifier, so that what they turn off costs nothing. */
+const volatile __u64 poise_key0 = 0; /* hash_key[0], [1] of meta */
+const volatile __u64 poise_key1 = 0;
+const volatile __u32 poise_bucket_mask = 0;   /* meta.flow_buckets - 1 */
+const volatile __u32 poise_slot_mask = 0;     /* meta.listener_slots - 1 */
+const volatile __u32 poise_seed_mask = 0;     /* meta.listener_seeds - 1 */
+const volatile __u32 poise_members = 1;	      /* meta.members: stride of counters, own, others */
+const volatile __u32 poise_jiffies_mult = 1;  /* seconds = jiffies64 * mult >> 32 */
+
+#endif

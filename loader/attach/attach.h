@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * attach/: opens the object, creates or re-uses the pinned maps, loads, pins, attaches, replaces.
+ * Used by poised and by the CLI; with maps/ the only code that calls bpf_*.
+ */
+#ifndef POISE_ATTACH_H
+#define POISE_ATTACH_H
+
+#include "../../maps/config.h"
+#include "../../maps/instance.h"
+
+struct attach_state {
+	char device[IF_NAMESIZE];
+	unsigned int ifindex;
+	enum attach_mode mode; /* what it is: NATIVE or GENERIC */
+	enum attach_mode wanted;
+	bool shared;
+	char warning[192]; /* e.g. why generic; empty none */
+};
+
+/* Creates the instance if its maps are not there (limits, hash key from cfg, else defaults and a
+ * random key), loads the program over them, pins it, and replaces it on every device attached
+ * before. *created says whether the maps are new (then the boot file is due). */
+int attach_load(struct instance **out, const struct instance_where *where,
+		const struct config *cfg, bool *created, struct poise_error *err);
+
+/* Attaches the loaded program to dev; already attached: replaces. Remembers wanted mode in the
+ * pin's name. A device that cannot do native XDP: generic with a warning under AUTO, an error with
+ * remedy under NATIVE. */
+int attach_device(struct instance *i, const struct config_interface *want,
+		  struct attach_state *state, struct poise_error *err);
+int attach_detach(struct instance *i, const char *device, struct poise_error *err);
+/* What is attached, malloc'ed; returns the number or -1. */
+int attach_list(struct instance *i, struct attach_state **list, struct poise_error *err);
+
+/* Removes everything of an instance: links, programs, maps, directory. */
+int attach_reset(const struct instance_where *where, struct poise_error *err);
+
+/* ---- backend side ------------------------------------------------------------------------------*/
+struct attach_decap {
+	char device[IF_NAMESIZE];
+	bool tc;	/* XDP would not go: TC */
+	char warning[192];
+	size_t addresses;
+	union poise_addr *address; /* virtual addresses it strips for */
+};
+
+int attach_decap(const struct instance_where *where, const char *device,
+		 const union poise_addr *address, size_t addresses, struct attach_decap *state,
+		 struct poise_error *err);
+int attach_decap_detach(const struct instance_where *where, const char *device,
+			struct poise_error *err);
+int attach_decap_list(const struct instance_where *where, struct attach_decap **list,
+		      struct poise_error *err);
+
+#endif

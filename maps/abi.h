@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ABI: every structure that the kernel programs and user space share through pinned maps.
+ *
+ * Three kinds of state live in an instance's maps:
+ *
+ *  - the configuration (struct poise_service_conf, struct poise_member_conf): the truth. Each
+ *    record exists twice, each copy stamped with the generation that wrote it; the copy in force
+ *    is the newer one not above meta.committed. A transaction writes the other copies and commits
+ *    all of them with one 8-byte store. Packets never read these.
+ *  - what packets read, derived from the configuration (listeners, services, members, table) or
+ *    from the network (paths, the next-hop word). Records are immutable once reachable and are
+ *    published by one 4- or 8-byte store; anything unpublished is reused only after a grace
+ *    period (membarrier), see meta.graced.
+ *  - what packets write (flows, counters, own, drops).
+ *
+ * A size change of any structure here is an ABI change: raise POISE_ABI. Pins live under
+ * <bpffs>/poise/<instance>/v<POISE_ABI>/ and carry the names in POISE_MAPS below.
+ */
+#ifndef POISE_ABI_H
+#define POISE_ABI_H
+
+#include <linux/types.h>
+
+#define POISE_ABI   1
+#define POISE_MAGIC 0x706f6973u /* "pois" */
+
+#define POISE_ASSERT_SIZE(type, size) \
+	_Static_assert(sizeof(type) == (size), #type " changed size: the ABI changed")
+
+#define POISE_NAME_MAX      64	/* bytes of a name with its NUL; fits a DNS label */
+#define POISE_LISTENERS_MAX 64	/* listeners of one service (design: 1..64) */
+#define POISE_EXTENTS	    12	/* each extent doubles the members: 8 << 11 = 16384 of a service */
+#define POISE_EXTENT_MIN    8	/* members in a service's first extent, unless more are known */
+#define POISE_ORDINAL_BITS  15	/* width of an ordinal in a table entry */
+#define POISE_ORDINAL_MAX   ((1u << POISE_ORDINAL_BITS) - 1)
+#define POISE_BUCKET_WORDS  8	/* flow words in one 64-byte cache line */
+
+/* Every pinned map, in the order of creation. M(name) with name as pinned. */
+#define POISE_MAPS(M)                                                                  \
+	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services) \
+	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)  \
+	M(rates)
+
+/* IPv4 is kept as ::ffff:a.b.c.d, so one comparison serves both families. */
+union poise_addr {
+	__u8 b[16];
+	__u16 h[8]; /* network order, as all of it */
+	__u32 w[4];
+	__u64 q[2];
+};
+
+POISE_ASSERT_SIZE(union poise_addr, 16);
+
+/* ---- listeners: a collision-free array hash (hash and displace) --------------------------------
+ * h = poise_listener_hash(key). seed = listener_seeds[h & (buckets - 1)]; 0: nobody there. The key
+ * can only be in listeners[poise_listener_slot(h, seed) & (slots - 1)]. Writers choose the seed of
+ * a bucket so that all its keys fall on free slots, write the entries, then store the seed.
+ */
+struct poise_listener {
+	union poise_addr addr;
+	__u16 port;    /* network order; 0: every port of addr and proto */
+	__u8 proto;    /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 flags;    /* none yet */
+	__u32 service; /* id; 0: the entry is empty. Stored last, cleared first */
+	__u32 retired; /* when emptied: low 32 bits of the generation; free once it is graced */
+	__u32 spare;
+};
+
+POISE_ASSERT_SIZE(struct poise_listener, 32);
+
+/* ---- services ---------------------------------------------------------------------------------*/
+enum poise_policy {
+	POISE_MAGLEV = 0,
+	POISE_SOURCE_HASH,
+	POISE_ROUND_ROBIN,
+	POISE_RANDOM,
+	POISE_LEAST_CONN,
+	POISE_P2C,
+	POISE_LATENCY_AWARE,
+	POISE_POLICIES,
+};
+
+enum poise_mode {
+	POISE_L2 = 0,
+	POISE_IPIP,
+	POISE_GUE,
+	POISE_NAT,
+	POISE_LOCAL,
+	POISE_MODES,
+};
+
+enum poise_track {
+	POISE_TRACK_AUTO = 0,
+	POISE_TRACK_ALWAYS,
+	POISE_TRACK_OFF,
+};
+
+/* Ids first .. first + count - 1 carry the service's ordinals in order, extent after extent. */
+struct poise_extent {
+	__u16 first;
+	__u16 count;
+};
+
+POISE_ASSERT_SIZE(struct poise_extent, 4);
+
+/* A service as packets see it. Immutable: a change writes the other copy and flips `active`. */
+struct poise_service_rec {
+	__u64 salt;	   /* hash of the name: flows of two services never share a tag by rule */
+	__u32 table_at;	   /* first slot in `table` */
+	__u32 table_size;  /* slots; 0: no member may be chosen at all */
+	__u32 base_at;	   /* a base table of its own, if size or hash kind changed ... */
+	__u32 base_size;   /* ... else 0: the base is in the entries */
+	__u8 policy;	   /* enum poise_policy */
+	__u8 base_hash;	   /* policy whose hash the base table was born under */
+	__u8 track;	   /* enum poise_track */
+	__u8 rung;	   /* worst enum poise_rank that may be chosen now */
+	__u8 flags;	   /* POISE_S_* */
+	__u8 extents;	   /* used entries of extent[] */
+	__u16 members;	   /* ordinals in use or reserved: sum of extent[].count */
+	__u32 idle;	   /* seconds an EST TCP flow may be silent */
+	__u16 syn;	   /* seconds: NEW and PICKUP */
+	__u16 closing;	   /* seconds of silence: FIN */
+	__u16 udp;	   /* seconds: UDP in any live state */
+	__u16 affinity;	   /* seconds, 0 off (issue: policies) */
+	__u8 choices;	   /* p2c; 0: all */
+	__u8 affinity_len4, affinity_len6;
+	__u8 spare0;
+	struct poise_extent extent[POISE_EXTENTS];
+	__u32 spare[5];
+};
+
+POISE_ASSERT_SIZE(struct poise_service_rec, 120);
+
+#define POISE_S_ANY_PORT   0x01 /* has a listener of port 0 */
+#define POISE_S_ONE_MEMBER 0x02 /* a single member: choose without a table (policies issue) */
+
+struct poise_service {
+	__u32 active;	 /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
+	__u32 retired;	 /* low 32 bits of the generation that last flipped `active` */
+	__u64 spare;
+	struct poise_service_rec rec[2];
+};
+
+POISE_ASSERT_SIZE(struct poise_service, 256);
+#define POISE_SERVICE_GONE 0x80000000u
+
+/* ---- members ----------------------------------------------------------------------------------*/
+
+/* The ladder (design rule 5): a lower rank is preferred; a service's rung is the best one with
+ * anybody on it, and whoever's rank is at most the rung may be chosen. */
+enum poise_rank {
+	POISE_RANK_UP = 0,
+	POISE_RANK_CHECKING,
+	POISE_RANK_DRAINING, /* weight 0 too */
+	POISE_RANK_SORRY,
+	POISE_RANK_FAILED, /* only fault: a failed check */
+	POISE_RANK_NEVER,  /* disabled, leaving, removed */
+};
+
+/* struct poise_member.live: rank in the low byte, then flags. One store changes it. */
+#define POISE_L_RANK	 0x000000ffu
+#define POISE_L_HIT_TCP	 0x00000100u /* a TCP flow bound to it goes on */
+#define POISE_L_HIT_UDP	 0x00000200u /* a UDP flow bound to it goes on */
+#define POISE_L_FADING	 0x00000400u /* admission test applies (policies issue) */
+#define POISE_L_RESET	 0x00000800u /* on-down reset (health issue) */
+
+#define POISE_F_V6	0x01 /* the member's address is IPv6 */
+#define POISE_F_ENTROPY 0x02 /* vary the outer source for the receiver's RSS */
+
+#define POISE_INV_WEIGHT_NEVER 0xffffffffu /* not choosable by load-based policies */
+
+/*
+ * A member as packets see it: one line. addr, service, mode, port and flags are immutable while
+ * the id is in use; live, nexthop, weight and inv_weight change by one store each.
+ */
+struct poise_member {
+	union poise_addr addr;
+	__u64 nexthop;	  /* MAC in bits 0..47 (byte 0 = first octet), path in 48..63; 0: unresolved */
+	__u32 live;	  /* POISE_L_* */
+	__u16 service;	  /* id; 0: nobody's, a flow word naming this member is void */
+	__u16 ordinal;	  /* its place in the service */
+	__u32 inv_weight; /* 2^31 / weight rounded up; POISE_INV_WEIGHT_NEVER */
+	__u16 weight;
+	__u16 port;	  /* network order, 0: the packet's */
+	__u8 mode;	  /* enum poise_mode */
+	__u8 flags;	  /* POISE_F_* */
+	__u16 fade;	  /* admitted share in 1/65536, with POISE_L_FADING */
+	__u32 spare[4];
+};
+
+POISE_ASSERT_SIZE(struct poise_member, 64);
+
+/* ---- paths: how a frame leaves. Immutable while any next hop names it. Path 0 is never used. ---*/
+#define POISE_PATH_MAX_VLANS 2
+
+struct poise_path {
+	__u32 ifindex; /* the attached (lower) device */
+	__u8 smac[6];
+	__u16 mtu;     /* of the route or device, bytes of IP packet */
+	__u16 vlans;   /* tags the frame leaves with: 0..2, whatever it came with */
+	__u16 vlan[POISE_PATH_MAX_VLANS]; /* TCI, network order, outermost first */
+	__u16 tpid[POISE_PATH_MAX_VLANS]; /* network order */
+	__u8 flags;    /* POISE_PATH_* */
+	__u8 spare0;
+	__u32 src4;    /* outer source, network order; 0: none here */
+	__u32 retired; /* generation, as elsewhere */
+	union poise_addr src6; /* outer source; all zero: none */
+	__u64 spare[1];
+	__u64 refs;    /* members naming it; kept by user space under the lock */
+};
+
+POISE_ASSERT_SIZE(struct poise_path, 64);
+#define POISE_PATH_USED 0x01
+
+/* ---- the table ---------------------------------------------------------------------------------
+ * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30). The base is the table
+ * under which untracked flows were born (ARCHITECTURE, tracking).
+ */
+#define POISE_ENTRY_CURRENT(e)	((e) & POISE_ORDINAL_MAX)
+#define POISE_ENTRY_BASE(e)	(((e) >> POISE_ORDINAL_BITS) & POISE_ORDINAL_MAX)
+#define POISE_ENTRY_MIXED	(1u << 30)
+#define POISE_ENTRY(cur, base)	((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
+
+/* ---- flow words --------------------------------------------------------------------------------
+ * 63..32 tag, 31..16 member, 15..13 state, 12 unit, 11..0 stamp; the whole word 0: free. Changed
+ * only by compare-and-swap, freed only by kernel code.
+ */
+enum poise_flow_state {
+	POISE_FLOW_FREE = 0,
+	POISE_FLOW_NEW,
+	POISE_FLOW_PICKUP,
+	POISE_FLOW_EST,
+	POISE_FLOW_FIN,
+	POISE_FLOW_RST,
+	POISE_FLOW_AFFINITY,
+};
+
+#define POISE_WORD_TAG_SHIFT	32
+#define POISE_WORD_MEMBER_SHIFT 16
+#define POISE_WORD_STATE_SHIFT	13
+#define POISE_WORD_UNIT		(1u << 12) /* stamp counts 16 s instead of 1 s */
+#define POISE_WORD_STAMP	0xfffu
+#define POISE_WORD_TAG(w)	((__u32)((w) >> POISE_WORD_TAG_SHIFT))
+#define POISE_WORD_MEMBER(w)	((__u16)((w) >> POISE_WORD_MEMBER_SHIFT))
+#define POISE_WORD_STATE(w)	((__u32)(w) >> POISE_WORD_STATE_SHIFT & 7)
+#define POISE_RST_SECONDS	10   /* a reset flow's word lives on so long */
+#define POISE_REUSE_SECONDS	60   /* a SYN to a flow silent for so long is a new flow */
+#define POISE_LONG_UNIT_ABOVE	3600 /* idle timeouts above use the 16 s unit */
+
+struct poise_bucket {
+	__u64 word[POISE_BUCKET_WORDS];
+};
+
+POISE_ASSERT_SIZE(struct poise_bucket, 64);
+
+/* ---- counters: line [cpu * meta.members + member], written by that CPU's programs --------------*/
+struct poise_counter {
+	__u64 packets;
+	__u64 bytes; /* of IP packets as they came */
+	__u64 opened;
+	__u64 closed;
+	__u64 sample[4]; /* latency: tag, ack, t0 (issue: latency) */
+};
+
+POISE_ASSERT_SIZE(struct poise_counter, 64);
+
+/* own[cpu * meta.members + member]: that CPU's opened - closed, side by side for the scan;
+ * others[...]: folded by poised, the gauge minus that CPU's own part. */
+typedef __s32 poise_load;
+
+/* rates[member]: written by poised each second; [0] over the last second, [1] over 60 s. */
+struct poise_rate {
+	__u64 at; /* CLOCK_MONOTONIC ns; more than a few seconds old: not known */
+	__u32 flows[2];	 /* new flows per second */
+	__u64 packets[2];
+	__u64 bytes[2];
+	__u64 spare[2];
+};
+
+POISE_ASSERT_SIZE(struct poise_rate, 64);
+
+/* Why a packet for a service was not forwarded: R(SYMBOL, "name", "sentence for the manual") */
+#define POISE_REASONS(R)                                                                         \
+	R(NO_BACKEND, "no-backend", "no backend of the service may be chosen")                   \
+	R(NO_NEXT_HOP, "no-next-hop", "the flow's backend has no resolved next hop")             \
+	R(TTL, "ttl-expired", "TTL or hop limit of 1 or less: not forwarded further")            \
+	R(TOO_BIG, "too-big", "larger than the path's MTU once encapsulated")                    \
+	R(NO_SOURCE, "no-source", "no outer source address of the backend's family on the path") \
+	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")          \
+	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")    \
+	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")
+
+/* What happened in passing, counted per service beside the drops: same table, same manual. */
+#define POISE_EVENTS(R)                                                                        \
+	R(UNRECORDED, "flow-not-recorded", "the flow's bucket was full of established flows")  \
+	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")     \
+	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn") \
+	R(ALTERNATE, "alternate", "the table's first choice could not be used")
+
+enum poise_reason {
+#define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
+	POISE_REASONS(POISE_REASON_ENUM) POISE_DROP_REASONS,
+	POISE_R_LAST_DROP = POISE_DROP_REASONS - 1,
+	POISE_EVENTS(POISE_REASON_ENUM) POISE_R_COUNT,
+};
+
+#define POISE_REASON_SLOTS 32 /* room for more without a new ABI */
+
+/* Map `drops`: PERCPU_ARRAY [service id], id 0 for what belongs to none. */
+struct poise_drops {
+	__u64 count[POISE_REASON_SLOTS];
+};
+
+POISE_ASSERT_SIZE(struct poise_drops, 256);
+
+/* ---- the sweeper: a SEC("syscall") program, its context ----------------------------------------*/
+#define POISE_SWEEP_BUCKETS 8192 /* per call: 8192 x 8 words take well under a millisecond */
+#define POISE_SWEEP_EXPIRED 0	 /* free expired words and those of void members */
+#define POISE_SWEEP_FORCE   1	 /* free every word of `service` and, if not 0, `member` */
+
+struct poise_sweep {
+	__u32 first;   /* bucket */
+	__u32 count;   /* buckets, at most POISE_SWEEP_BUCKETS */
+	__u32 kind;    /* POISE_SWEEP_* */
+	__u16 service; /* FORCE: 0 any */
+	__u16 member;  /* FORCE: 0 any */
+	__u32 freed;   /* out: words freed */
+	__u32 live;    /* out: live words left in these buckets */
+	__u32 used;    /* out: words not free */
+	__u32 spare;
+};
+
+POISE_ASSERT_SIZE(struct poise_sweep, 32);
+
+/* ---- configuration records ---------------------------------------------------------------------*/
+enum poise_record_state {
+	POISE_REC_FREE = 0,
+	POISE_REC_USED,
+	POISE_REC_LEAVING, /* out of selection; goes when idle or at its deadline */
+	POISE_REC_ASHES,   /* removed; the id is free after a grace period and a full sweep */
+};
+
+enum poise_owner {
+	POISE_OWNER_HAND = 0,
+	POISE_OWNER_FILE,
+	POISE_OWNER_KUBERNETES,
+};
+
+enum poise_admin {
+	POISE_ENABLED = 0,
+	POISE_DRAINING,
+	POISE_DISABLED,
+};
+
+enum poise_health {
+	POISE_HEALTH_NONE = 0,
+	POISE_HEALTH_CHECKING,
+	POISE_HEALTH_UP,
+	POISE_HEALTH_DOWN,
+};
+
+struct poise_record {
+	__u64 generation; /* that wrote this copy; 0: never written */
+	__u32 crc;	  /* CRC-32C of the copy with this field 0 */
+	__u8 state;	  /* enum poise_record_state */
+	__u8 owner;	  /* enum poise_owner */
+	__u16 spare;
+};
+
+POISE_ASSERT_SIZE(struct poise_record, 16);
+
+struct poise_listener_conf {
+	union poise_addr addr;
+	__u16 port; /* network order */
+	__u8 proto;
+	__u8 owner;
+	__u32 spare;
+};
+
+POISE_ASSERT_SIZE(struct poise_listener_conf, 24);
+
+/* Durations are milliseconds in configuration records. */
+struct poise_service_conf {
+	struct poise_record r;
+	char name[POISE_NAME_MAX];
+	struct poise_extent extent[POISE_EXTENTS];
+	__u8 extents;
+	__u8 policy;
+	__u8 forward;
+	__u8 track;
+	__u32 table_size; /* 0: auto */
+	__u32 base_size;  /* table size and hash kind the base was born under */
+	__u8 base_policy;
+	__u8 entropy;
+	__u16 listeners; /* used entries of listener[] */
+	__u32 idle;
+	__u32 syn;
+	__u32 closing;
+	__u32 udp;
+	__u32 drain_timeout;
+	union poise_addr source4; /* outer source; zero: the path's own */
+	union poise_addr source6;
+	__u64 created; /* CLOCK_REALTIME, ns */
+	__u8 spare[844];
+	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
+};
+
+POISE_ASSERT_SIZE(struct poise_service_conf, 2592);
+
+struct poise_service_slot {
+	struct poise_service_conf copy[2];
+};
+
+POISE_ASSERT_SIZE(struct poise_service_slot, 5184);
+
+struct poise_member_conf {
+	struct poise_record r;
+	union poise_addr addr;
+	char name[POISE_NAME_MAX]; /* empty: known by its address */
+	__u16 service;
+	__u16 ordinal;
+	__u16 port; /* network order; 0: the packet's */
+	__u16 weight;
+	__u8 forward;	   /* enum poise_mode */
+	__u8 forward_set;  /* 0: the service's */
+	__u8 admin;	   /* enum poise_admin */
+	__u8 health;	   /* enum poise_health */
+	__u32 spare0;
+	__u64 since;	   /* of the present effective state, CLOCK_REALTIME ns */
+	__u64 deadline;	   /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
+	__u8 spare[120];
+};
+
+POISE_ASSERT_SIZE(struct poise_member_conf, 248);
+
+struct poise_member_slot {
+	struct poise_member_conf copy[2];
+};
+
+POISE_ASSERT_SIZE(struct poise_member_slot, 496);
+
+/* ---- meta: one entry ---------------------------------------------------------------------------*/
+struct poise_meta {
+	/* identity and limits: fixed at creation */
+	__u32 magic;
+	__u32 abi;
+	__u32 services;	      /* entries of `services`: the limit + 1, id 0 is never used */
+	__u32 members;	      /* entries of `members`, likewise */
+	__u32 flow_buckets;   /* power of two */
+	__u32 table_slots;
+	__u32 listener_slots; /* power of two */
+	__u32 listener_seeds; /* power of two */
+	__u32 paths;
+	__u32 cpus;	      /* possible CPUs */
+	__u32 spare0[2];
+	__u64 hash_key[2];
+	__u64 created; /* CLOCK_REALTIME, ns */
+	char instance[POISE_NAME_MAX];
+	__u8 spare1[120];
+
+	/* read by packets: a line of its own */
+	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */
+	__u32 spare2[15];
+
+	/* transactions: writers hold the lock */
+	__u64 committed; /* generation in force */
+	__u64 applied;	 /* generation that the derived maps show; < committed: to be finished */
+	__u64 opened;	 /* > committed: a writer was interrupted; its copies must be scrubbed */
+	__u64 graced;	 /* everything unpublished up to this generation is past a grace period */
+	__u64 sequence;	 /* odd while derived maps are being changed: readers retry */
+	__u64 swept;	 /* ids that turned to ashes up to this generation are free */
+	__u64 spare3[2];
+
+	/* the daemon */
+	__u64 heartbeat; /* CLOCK_MONOTONIC ns, each fold; old: poised is not running */
+	__u32 daemon_pid;
+	__u32 spare4;
+	__u64 daemon_since;    /* CLOCK_REALTIME ns */
+	__u64 sweep_completed; /* CLOCK_MONOTONIC ns of the last full sweep's end */
+	__u64 flows_live;      /* by the last full sweep */
+	__u64 flows_used;
+	__u64 spare5[2];
+	__u8 boot_file[128];   /* what was applied at creation or reload, its path */
+	__u64 boot_applied;    /* CLOCK_REALTIME ns; 0 never */
+	char boot_error[504];  /* why the boot file could not be applied; empty: fine */
+	__u8 spare6[64];
+};
+
+POISE_ASSERT_SIZE(struct poise_meta, 1152);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A configuration in memory: read from an instance or a file, changed by commands, compared,
+ * saved, committed. Pure data: nothing here touches a map. A change that returns an error has
+ * changed nothing.
+ */
+#ifndef POISE_CONFIG_H
+#define POISE_CONFIG_H
+
+#include <net/if.h>
+
+#include "abi.h"
+#include "error.h"
+
+enum attach_mode {
+	ATTACH_AUTO = 0,
+	ATTACH_NATIVE,
+	ATTACH_GENERIC,
+};
+
+struct config_interface {
+	char device[IF_NAMESIZE];
+	__u8 mode;   /* enum attach_mode */
+	__u8 shared; /* through libxdp's dispatcher */
+};
+
+struct config_limits {
+	__u32 services;	   /* 4096 */
+	__u32 backends;	   /* 32768 (of all services together; at most 65535) */
+	__u32 listeners;   /* 65536 */
+	__u32 flow_slots;  /* 4M: 32 MiB */
+	__u32 table_slots; /* 32M: 128 MiB; 4096 services of size auto need half of it */
+	__u32 paths;	   /* 1024 */
+};
+
+struct config_member {
+	__u16 id; /* 0: none yet; commit gives it one */
+	struct poise_member_conf conf;
+};
+
+struct config_service {
+	__u16 id; /* 0: none yet */
+	struct poise_service_conf conf;
+	struct config_member *member; /* sorted by address, port */
+	size_t members;
+	size_t room;
+};
+
+struct config {
+	__u64 generation; /* of the instance when read */
+	bool has_hash_key;
+	__u64 hash_key[2];
+	bool has_limits; /* a file's limits count only when the maps are created */
+	struct config_limits limits;
+	struct config_interface *interface;
+	size_t interfaces;
+	struct config_service **service; /* sorted by name */
+	size_t services;
+	size_t room;
+};
+
+struct config *config_new(void); /* never NULL: aborts when memory is out, as all config_* do */
+struct config *config_clone(const struct config *cfg);
+void config_free(struct config *cfg);
+
+/* text: a name, or a listener as typed. NULL with an error (did you mean) if there is none. */
+struct config_service *config_service_find(const struct config *cfg, const char *text,
+					   struct poise_error *err);
+struct config_service *config_service_named(const struct config *cfg, const char *name);
+/* Adds an empty service with every option at its default. */
+struct config_service *config_service_add(struct config *cfg, const char *name,
+					  enum poise_owner owner, struct poise_error *err);
+void config_service_del(struct config *cfg, struct config_service *svc);
+int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,
+			  struct poise_error *err);
+/* A listener belongs to at most one service. */
+int config_listen(struct config *cfg, struct config_service *svc,
+		  const struct poise_listener_conf *l, struct poise_error *err);
+int config_unlisten(struct config_service *svc, const struct poise_listener_conf *l,
+		    struct poise_error *err);
+
+/* text: ADDR[:PORT] or a name. */
+struct config_member *config_member_find(const struct config_service *svc, const char *text,
+					 struct poise_error *err);
+struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
+					__u16 port, struct poise_error *err);
+void config_member_del(struct config_service *svc, struct config_member *m);
+
+/* What single keys cannot say: forward said and supported, port only with nat and local, families,
+ * at least one listener, table size against members, names unique. The first fault. */
+int config_validate(const struct config *cfg, struct poise_error *err);
+/* The forward mode in force for a member: its own, else its service's. */
+enum poise_mode config_mode(const struct config_service *svc, const struct config_member *m);
+/* The table's size in slots: explicit, or auto by the number of configured members
+ * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */
+__u32 config_table_size(const struct config_service *svc);
+
+/* ---- the file ---------------------------------------------------------------------------------*/
+
+/* Parses YAML. file is the name for messages, text its content. Unknown keys are errors with "did
+ * you mean"; every error has file and line. Returns a new config, all owned by POISE_OWNER_FILE. */
+struct config *config_parse(const char *file, const char *text, size_t length,
+			    struct poise_error *err);
+/* The same from a path, "-" standard input. */
+struct config *config_read(const char *path, struct poise_error *err);
+
+#define CONFIG_SAVE_ALL	       0x1 /* keys at their default too */
+#define CONFIG_SAVE_NO_SECRETS 0x2 /* no hash-key */
+/* YAML of cfg, byte-stable, malloc'ed. */
+char *config_save(const struct config *cfg, unsigned int flags);
+
+/* Makes live what file says: replaces what owner `file` owns in live and touches nobody else's
+ * (merge: removes nothing). Runtime fields (ids, health, since, created, base) of what stays are
+ * kept. A member missing from the file is marked LEAVING at once. One pass, all or nothing. */
+#define CONFIG_APPLY_MERGE 0x1
+struct config_summary {
+	unsigned int services_added, services_changed, services_removed;
+	unsigned int backends_added, backends_changed, backends_removed;
+};
+int config_apply(struct config *live, const struct config *file, unsigned int flags,
+		 struct config_summary *sum, struct poise_error *err);
+
+/* Line-wise difference in words, a line a difference, through emit; returns their number.
+ *   + service web            - backend web 10.0.0.1         ~ service web policy maglev -> p2c */
+typedef void (*config_emit)(void *ctx, char sign, const char *line);
+int config_diff(const struct config *from, const struct config *to, config_emit emit, void *ctx);
+
+#endif

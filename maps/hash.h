@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hashes that kernel and user space must agree on. Multiply and xor-shift mixing (the finalizer of
+ * MurmurHash3, Austin Appleby, public domain), about 3 ns for a 5-tuple; keyed where an outsider
+ * could gain by collisions.
+ */
+#ifndef POISE_HASH_H
+#define POISE_HASH_H
+
+#include "abi.h"
+
+#define POISE_MIX1 0xff51afd7ed558ccdULL
+#define POISE_MIX2 0xc4ceb9fe1a85ec53ULL
+#define POISE_GOLD 0x9e3779b97f4a7c15ULL /* 2^64 / golden ratio, odd */
+
+static inline __attribute__((always_inline)) __u64 poise_mix(__u64 h)
+{
+	h ^= h >> 32;
+	h *= POISE_MIX1;
+	h ^= h >> 29;
+	h *= POISE_MIX2;
+	return h ^ h >> 32;
+}
+
+/* Where a listener may stand: port in network order. Not keyed: only the operator adds listeners,
+ * and a collision costs nothing, the table has none. */
+static inline __attribute__((always_inline)) __u64
+poise_listener_hash(const union poise_addr *addr, __u16 port, __u8 proto)
+{
+	return poise_mix((addr->q[0] ^ ((__u64)port << 8 | proto) * POISE_GOLD) * POISE_MIX2 ^
+			 addr->q[1]);
+}
+
+/* Slot of a key whose bucket has this seed; mask with slots - 1. */
+static inline __attribute__((always_inline)) __u32 poise_listener_slot(__u64 hash, __u32 seed)
+{
+	return (__u32)(((hash >> 32 ^ seed) * POISE_GOLD) >> 32);
+}
+
+/*
+ * The hash of a flow: high half the tag, low half chooses bucket (low bits) and table slot (high
+ * bits). ports is source | destination << 16, as loaded from the packet. The service's salt takes
+ * the place of its id, so that balancers with the same file agree whatever their history.
+ */
+static inline __attribute__((always_inline)) __u64
+poise_flow_hash(const union poise_addr *src, const union poise_addr *dst, __u32 ports, __u8 proto,
+		__u64 salt, __u64 k0, __u64 k1)
+{
+	__u64 h = (src->q[1] ^ k0) * POISE_MIX1 ^ dst->q[1] ^ salt;
+
+	h ^= h >> 32;
+	h = (h ^ ((__u64)proto << 32 | ports) ^ k1) * POISE_MIX2;
+	h ^= (src->q[0] ^ dst->q[0] * POISE_GOLD) * POISE_MIX1;
+	return poise_mix(h);
+}
+
+/* The hash of a client alone, for source-hash and affinity. */
+static inline __attribute__((always_inline)) __u64
+poise_client_hash(const union poise_addr *src, __u64 salt, __u64 k0, __u64 k1)
+{
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ (src->q[0] ^ k1) * POISE_GOLD ^ salt);
+}
+
+/* Table slot of a hash: its low half scaled to size (Lemire's multiply-shift, no division). */
+static inline __attribute__((always_inline)) __u32 poise_table_slot(__u64 hash, __u32 size)
+{
+	return (__u32)((__u64)(__u32)hash * size >> 32);
+}
+
+/* The k-th alternate of a hash, k = 1..POISE_ALTERNATES. */
+#define POISE_ALTERNATES 8
+
+static inline __attribute__((always_inline)) __u64 poise_alternate(__u64 hash, __u32 k)
+{
+	return poise_mix(hash + k * POISE_GOLD);
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An instance: the pinned maps of one balancer, and the only way to change them.
+ *
+ * Writers: instance_lock (which finishes what an interrupted writer left), instance_load, change
+ * the config, instance_commit, instance_unlock. Readers need no lock: instance_load retries by the
+ * sequence count until it has a consistent snapshot.
+ */
+#ifndef POISE_INSTANCE_H
+#define POISE_INSTANCE_H
+
+#include "abi.h"
+#include "config.h"
+#include "error.h"
+
+#define POISE_PIN_ROOT	       "/sys/fs/bpf/poise"
+#define POISE_DEFAULT_INSTANCE "default"
+
+struct instance_where {
+	const char *root; /* NULL: POISE_PIN_ROOT; --pin */
+	const char *name; /* NULL: default; --instance */
+};
+
+/* The maps, mapped. Opaque but for maps/, tests and the daemon's hot loops. */
+struct instance {
+	char dir[256]; /* <root>/<name>/v<POISE_ABI> */
+	int lock_fd;   /* of the pin directory; flock */
+	bool locked;
+	struct poise_meta *meta;
+	struct poise_service_slot *service_conf;
+	struct poise_member_slot *member_conf;
+	struct poise_listener *listeners;
+	__u32 *listener_seeds;
+	struct poise_service *services;
+	struct poise_member *members;
+	__u32 *table;
+	struct poise_path *paths;
+	struct poise_bucket *flows;
+	struct poise_counter *counters;
+	poise_load *own;
+	poise_load *others;
+	struct poise_rate *rates;
+	int devmap_fd;
+	int drops_fd;
+	int sweep_fd; /* pinned program prog_sweep; -1 if absent (unit tests) */
+	bool anonymous; /* tests: maps are plain memory, no grace periods, no locks */
+};
+
+/* Opens the pins. Errors: no bpffs, no instance (remedy: start poised, or poise attach DEV), ABI
+ * newer or older than ours, no privileges. */
+int instance_open(struct instance **out, const struct instance_where *where,
+		  struct poise_error *err);
+void instance_close(struct instance *i);
+
+/* An instance of plain memory with these limits: unit tests, fuzzing, benchmarks of maps/. */
+struct instance *instance_anonymous(const struct config_limits *limits);
+
+/* Writes identity and limits into fresh maps; called once by attach/ while it holds the lock. */
+void instance_format(struct instance *i, const char *name, const struct config_limits *limits,
+		     const __u64 hash_key[2]);
+/* Map sizes that limits ask for, for attach/ to set before it creates the maps. Order and names
+ * as POISE_MAPS. */
+__u32 instance_map_entries(const char *map, const struct config_limits *limits, __u32 cpus);
+
+/* Waits for the lock (release by close or unlock; death releases it). Finishes or scrubs an
+ * interrupted transaction before it returns. */
+int instance_lock(struct instance *i, struct poise_error *err);
+void instance_unlock(struct instance *i);
+
+/* The configuration in force: services and members, limits, hash key; interfaces are attach/'s. */
+int instance_load(struct instance *i, struct config **cfg, struct poise_error *err);
+
+struct instance_change {
+	unsigned int services; /* records written */
+	unsigned int members;
+	unsigned int tables;   /* rebuilt */
+	__u64 flows;	       /* live flows of members that left or were cut */
+};
+
+/* Makes cfg the configuration in force: validates, gives ids, writes the other copies, commits,
+ * derives. The lock must be held since before instance_load. All or nothing. */
+int instance_commit(struct instance *i, struct config *cfg, struct instance_change *change,
+		    struct poise_error *err);
+
+/* Waits until every packet that could have seen an earlier state is done (membarrier GLOBAL), and
+ * says so in meta.graced. About 10 ms. Lock held. */
+void instance_grace(struct instance *i);
+
+/* Time passing: drains and leavers that are idle or past their deadline go. Lock held. Returns the
+ * number of members changed, and commits. */
+int instance_tick(struct instance *i, __u64 now_realtime_ns, struct poise_error *err);
+
+/* A full sweep of the flow table through the pinned program; updates meta.flows_*, and frees ids
+ * that turned to ashes before a grace period before it. Lock held. */
+int instance_sweep(struct instance *i, struct poise_error *err);
+/* Part of a sweep: buckets [first, first + count), any count. */
+int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct poise_error *err);
+
+/* Compares every map with what the configuration in force asks for; report gets a sentence a
+ * difference. Returns their number, 0 if none. Takes no lock; call it under the lock to be exact
+ * while others write. */
+typedef void (*instance_report)(void *ctx, const char *map, const char *sentence);
+int instance_check(struct instance *i, instance_report report, void *ctx,
+		   struct poise_error *err);
+
+/* Test hook: called before every single store to a map, with a running number; may _exit. */
+extern void (*instance_step)(unsigned long n);
+
+/* ---- next hops: written by poised, or by the CLI when it does not run. Lock held for paths. ----*/
+
+/* The index of a path equal to *want (ifindex, smac, mtu, vlans, sources), made if need be.
+ * 0 and an error if paths are exhausted. */
+__u16 instance_path(struct instance *i, const struct poise_path *want, struct poise_error *err);
+#define INSTANCE_NEXTHOP(mac, path)                                                        \
+	((__u64)(mac)[0] | (__u64)(mac)[1] << 8 | (__u64)(mac)[2] << 16 |                  \
+	 (__u64)(mac)[3] << 24 | (__u64)(mac)[4] << 32 | (__u64)(mac)[5] << 40 |           \
+	 (__u64)(path) << 48)
+void instance_set_nexthop(struct instance *i, __u16 member, __u64 nexthop);
+
+/* ---- what is going on --------------------------------------------------------------------------*/
+struct instance_stats {
+	__s64 flows; /* live */
+	__u64 packets, bytes, opened, closed;
+	bool has_rates;
+	double new_flows[2], packets_rate[2], bytes_rate[2]; /* per second, over 1 s and 60 s */
+};
+
+void instance_member_stats(const struct instance *i, __u16 member, struct instance_stats *s);
+/* Reasons and events of a service (0: of none), summed over CPUs. */
+int instance_drops(const struct instance *i, __u16 service, __u64 count[POISE_REASON_SLOTS],
+		   struct poise_error *err);
+/* Fraction of the service's table that leads to each member, in the order of svc->member. */
+void instance_shares(const struct instance *i, const struct config_service *svc, double *share);
+/* True if poised folded within the last second. */
+bool instance_daemon_runs(const struct instance *i);
+
+/* The effective state in the words of `show`: up checking draining drained leaving down disabled,
+ * and the rank it gives. nexthop-less members are "unresolved". */
+const char *instance_member_state(const struct instance *i, const struct config_service *svc,
+				  const struct config_member *m);
+enum poise_rank instance_member_rank(const struct config_service *svc,
+				     const struct config_member *m, __u64 now_realtime_ns);
+
+/* Calls one(word, bucket, slot) for every used flow word; stops when it returns false. */
+void instance_flows(const struct instance *i,
+		    bool (*one)(void *ctx, __u64 word), void *ctx);
+/* Seconds on the stamps' clock now, and how long ago a word was stamped. */
+__u32 instance_stamp_now(const struct instance *i);
+__u32 instance_word_age(const struct instance *i, __u64 word);
+
+#endif

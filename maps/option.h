@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The one table of what a thing is: every KEY of services, backends, interfaces and limits, once.
+ * Command line, file, JSON, --help, man page, completion and save are generated from it, and a test
+ * fails if one of them lacks an option.
+ */
+#ifndef POISE_OPTION_H
+#define POISE_OPTION_H
+
+#include "abi.h"
+#include "error.h"
+
+enum option_scope {
+	OPTION_SERVICE,	  /* field of struct poise_service_conf */
+	OPTION_BACKEND,	  /* field of struct poise_member_conf */
+	OPTION_INTERFACE, /* field of struct config_interface */
+	OPTION_LIMIT,	  /* field of struct config_limits, set when the maps are created */
+	OPTION_SCOPES,
+};
+
+enum option_type {
+	OPTION_ENUM,	 /* __u8, words[] */
+	OPTION_BOOL,	 /* __u8, yes|no */
+	OPTION_U16,
+	OPTION_U32,
+	OPTION_SIZE,	 /* __u32, 64k 4M */
+	OPTION_DURATION, /* __u32 ms */
+	OPTION_ADDR,	 /* union poise_addr; zero: none */
+	OPTION_NAME,	 /* char[POISE_NAME_MAX] */
+	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
+};
+
+struct option_word {
+	const char *word;
+	int value;
+	bool alias; /* accepted, never shown: IPVS names */
+};
+
+struct option {
+	enum option_scope scope;
+	const char *key;	  /* as in poise.yaml; JSON has _ for - */
+	enum option_type type;
+	size_t offset;
+	size_t set_offset;	  /* __u8 that says "set here" (backend overrides); 0 none */
+	const char *fallback;	  /* the default, as typed; NULL: must be said */
+	bool always_saved;	  /* save prints it even when it is the default */
+	__u64 min, max;		  /* in the unit stored */
+	const struct option_word *words; /* ends with a NULL word */
+	const char *argument;	  /* how help writes the value: DURATION, l2|ipip */
+	const char *help;	  /* one sentence */
+};
+
+extern const struct option poise_options[];
+extern const size_t poise_options_count;
+
+const struct option *option_find(enum option_scope scope, const char *key);
+/* As above, but an unknown key is an error with "did you mean". */
+const struct option *option_need(enum option_scope scope, const char *key,
+				 struct poise_error *err);
+/* Sets from text; "default" resets. obj is the structure of the option's scope. */
+int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err);
+/* The value as it can be typed back. */
+char *option_format(const struct option *o, const void *obj, char *buf, size_t size);
+bool option_is_default(const struct option *o, const void *obj);
+/* Every option of scope to its default. */
+void option_defaults(enum option_scope scope, void *obj);
+/* The word of an enum value, e.g. for messages; "?" if out of range. */
+const char *option_word(const struct option *o, int value);
+
+#endif
