@@ -1,72 +1,198 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# poise: make help
+# poise. A target's sentence after ## is what `make help` prints.
+#
+# Everything built lands in $(B). Objects depend on their headers (-MMD), on the generated skeletons
+# (by order at first, by -MMD after) and on $(B)/flags, so that nothing stale is ever linked and
+# nothing is built twice.
 
 .DEFAULT_GOAL := all
+
 CC	?= gcc
 CLANG	?= clang
+STRIP	?= llvm-strip
+# Ubuntu's bpftool wrapper insists on tools of the running kernel; the real binary does not.
+BPFTOOL	?= $(firstword $(wildcard /usr/lib/linux-tools-*/bpftool) bpftool)
 B	:= build
 VERSION	:= 0.1.0
 PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv
 
+PREFIX	?= /usr/local
+SBINDIR	?= $(PREFIX)/sbin
+MANDIR	?= $(PREFIX)/share/man
+UNITDIR	?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,/etc/systemd/system)
+
 CFLAGS	?= -O2 -g
 WARN	:= -Wall -Wextra -Werror
 CPPFLAGS += -D_GNU_SOURCE -DPOISE_VERSION='"$(VERSION)"' -I. -I$(B)
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-LDLIBS	= $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
-BPF_ARCH := $(shell uname -m)-linux-gnu
-# v3: the newest instruction set that 6.1 takes (mechanics: v4 needs 6.6)
-BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -I. -I/usr/include/$(BPF_ARCH)
+ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+LDLIBS	:= $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+# v3: the newest instruction set that kernel 6.1 takes; v4 needs 6.6.
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g $(WARN) -I. -I/usr/include/$(shell uname -m)-linux-gnu
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 src	= $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
-MAPS	:= $(call src,maps/*.c)
-ATTACH	:= $(call src,loader/attach/*.c)
-NET	:= $(call src,loader/net/*.c)
+tests	= $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/*.c))
 LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
-SKEL	:= $(patsubst bpf/%.bpf.c,$(B)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 TESTLIB	:= $(B)/libtest.a
-TESTS_IN = $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/*.c))
+SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
+UNIT	:= $(call tests,unit)
+FUZZ	:= $(call tests,fuzz)
+DATAPATH := $(call tests,datapath)
+E2E	:= $(call tests,e2e)
+TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E)
+C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli bench tests/*))
+USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
-all: $(B)/poise $(B)/poised
+.PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
+.PHONY: bench-quick bench-datapath lint format install uninstall clean help run-tests FORCE
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+# ---- what is built -------------------------------------------------------------------------------
+
+all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 
 $(B)/poise: $(call src,cli/*.c) $(LIBS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-
 $(B)/poised: $(call src,loader/*.c) $(LIBS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(B)/poise $(B)/poised:
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/libmaps.a: $(MAPS)
-$(B)/libattach.a: $(ATTACH)
-$(B)/libnet.a: $(NET)
+$(B)/libmaps.a: $(call src,maps/*.c)
+$(B)/libattach.a: $(call src,loader/attach/*.c)
+$(B)/libnet.a: $(call src,loader/net/*.c)
 $(TESTLIB): $(call src,tests/support/*.c)
 $(B)/%.a:
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(ATTACH): | $(SKEL)
+# Whoever may include a skeleton waits for all of them the first time.
+$(call src,loader/attach/*.c bench/*.c tests/*/*.c): | $(SKEL)
 
-# Debug sections go, BTF stays: with them the skeleton is 20 times as large (mechanics section 1).
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+# Debug sections go, BTF stays: with them the skeleton is 20 times as large.
+$(B)/%.bpf.o: %.bpf.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
-	llvm-strip -g $@
+	$(STRIP) -g $@
 
-$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
-	bpftool gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
-$(B)/tests/%: tests/%.c $(TESTLIB) $(LIBS) | $(SKEL)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
+
+# The command lines: when they change, everything is built anew.
+define FLAGS
+$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) $(LDLIBS)
+$(CLANG) $(BPF_CFLAGS)
+endef
+export FLAGS
+$(B)/flags: FORCE
+	@pkg-config --exists $(PKGS) || { echo "libraries are missing: make deps" >&2; exit 1; }
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(TESTLIB) $(LIBS) $(LDLIBS) -lcriterion
+	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" > $@
 
-clean:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+# Seconds a binary may take: a hang is a failure, not a wait.
+RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
+RUN_DATAPATH = -t 120 $(DATAPATH)
+RUN_E2E	     = -t 300 $(E2E)
+RUN_DOCS     = -t 120 $(wildcard tests/docs/run)
+RUN_VM	     = -t 300 $(wildcard tests/vm/run)
+
+deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 22.04+)
+	@scripts/deps.sh
+
+test: deps ## Install what is missing, build, run every test
+	@$(MAKE) --no-print-directory run-tests
+
+demo: deps ## Install what is missing, build, show poise at work in a lab of namespaces
+	@$(MAKE) --no-print-directory all tests
+	@tests/lab/demo
+
+tests: $(TESTS) ## Build the tests, run none
+
+run-tests: all tests
+	@B=$(B) tests/run $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
+
+test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
+	@B=$(B) tests/run $(RUN_UNIT)
+
+test-datapath: $(DATAPATH) ## Packets through the loaded program
+	@B=$(B) tests/run $(RUN_DATAPATH)
+
+test-e2e: all $(E2E) ## Namespaces, real servers, real traffic
+	@B=$(B) tests/run $(RUN_E2E)
+
+test-docs: all tests ## The command blocks of README and the man pages
+	@B=$(B) tests/run $(RUN_DOCS)
+
+test-vm: all tests ## Debian's 6.1 and 6.12 kernels, booted in QEMU
+	@B=$(B) tests/run $(RUN_VM)
+
+test-asan: ## Unit tests, native datapath included, under ASan and UBSan
+	@$(MAKE) --no-print-directory B=$(B)/asan CFLAGS="-O1 -g $(SANITIZE)" test-unit
+
+# ---- measuring -----------------------------------------------------------------------------------
+
+bench-quick: ## Deterministic costs: BPF and native instructions per packet
+
+bench-datapath: ## Cost of a packet against a no-op XDP_TX, as a table and JSON
+
+# ---- style ---------------------------------------------------------------------------------------
+
+TIDY	= $(patsubst %.c,tidy-%,$(USER_C))
+BPF_TIDY = $(patsubst %.c,tidy-bpf-%,$(filter %.bpf.c,$(C_FILES)))
+.PHONY: $(TIDY) $(BPF_TIDY)
+$(TIDY): tidy-%: | $(SKEL)
+	@clang-tidy --quiet $*.c -- $(CPPFLAGS) $(ALL_CFLAGS) 2>/dev/null
+$(BPF_TIDY): tidy-bpf-%:
+	@clang-tidy --quiet $*.c -- $(BPF_CFLAGS) 2>/dev/null
+
+lint: $(TIDY) $(BPF_TIDY) ## Builds with clang and gcc, clang-tidy, clang-format, cppcheck, shellcheck
+	@clang-format --dry-run -Werror $(C_FILES)
+	@scripts/lint-optional
+	@$(MAKE) --no-print-directory CC=gcc B=$(B)/gcc all tests
+	@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all tests
+
+format: ## Rewrite the C files as .clang-format says
+	@clang-format -i $(C_FILES)
+
+# ---- installing ----------------------------------------------------------------------------------
+
+INSTALL	?= install
+BASHDIR	:= $(PREFIX)/share/bash-completion/completions
+ZSHDIR	:= $(PREFIX)/share/zsh/site-functions
+FISHDIR	:= $(PREFIX)/share/fish/vendor_completions.d
+MAN	= $(wildcard docs/man/*.8)
+UNITS	= $(wildcard deploy/systemd/*.service)
+
+install: all ## Install under PREFIX (/usr/local): programs, man pages, unit, completions
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(SBINDIR) $(B)/poise $(B)/poised
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 $(MAN)
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(UNITDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR))
+	for u in $(UNITS); do \
+		sed 's|@SBINDIR@|$(SBINDIR)|g' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; done
+	$(B)/poise completion bash > $(DESTDIR)$(BASHDIR)/poise
+	$(B)/poise completion zsh > $(DESTDIR)$(ZSHDIR)/_poise
+	$(B)/poise completion fish > $(DESTDIR)$(FISHDIR)/poise.fish
+
+uninstall: ## Remove what install put there
+	rm -f $(addprefix $(DESTDIR)$(SBINDIR)/,poise poised)
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN)))
+	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(notdir $(UNITS)))
+	rm -f $(DESTDIR)$(BASHDIR)/poise $(DESTDIR)$(ZSHDIR)/_poise $(DESTDIR)$(FISHDIR)/poise.fish
+
+clean: ## Remove everything built
 	rm -rf $(B)
 
-help:
-	@echo "all clean help"
-
-.PHONY: all clean help
-.SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+help: ## This list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'\t' '{ printf "  %-15s %s\n", $$1, $$2 }'
