@@ -333,6 +333,14 @@ struct poise_sweep {
 
 POISE_ASSERT_SIZE(struct poise_sweep, 32);
 
+/* Context of the syscall program poise_clock, from which attach/ measures HZ at load. */
+struct poise_clock {
+	__u64 jiffies; /* out: bpf_jiffies64() */
+	__u64 ns;      /* out: bpf_ktime_get_ns() right after it */
+};
+
+POISE_ASSERT_SIZE(struct poise_clock, 16);
+
 /* ---- configuration records ---------------------------------------------------------------------*/
 enum poise_record_state {
 	POISE_REC_FREE = 0,
