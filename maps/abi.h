@@ -109,8 +109,9 @@ struct poise_service_rec {
 	__u64 salt;	   /* hash of the name: flows of two services never share a tag by rule */
 	__u32 table_at;	   /* first slot in `table` */
 	__u32 table_size;  /* slots; 0: no member may be chosen at all */
-	__u32 base_at;	   /* a base table of its own, if size or hash kind changed ... */
-	__u32 base_size;   /* ... else 0: the base is in the entries */
+	__u32 base_at;	   /* a base table of its own, if size or hash kind changed: the base is
+			    * POISE_ENTRY_BASE of its entries ... */
+	__u32 base_size;   /* ... else 0: the base is in the current entries */
 	__u8 policy;	   /* enum poise_policy */
 	__u8 base_hash;	   /* policy whose hash the base table was born under */
 	__u8 track;	   /* enum poise_track */
@@ -244,6 +245,7 @@ enum poise_flow_state {
 #define POISE_WORD_TAG(w)	((__u32)((w) >> POISE_WORD_TAG_SHIFT))
 #define POISE_WORD_MEMBER(w)	((__u16)((w) >> POISE_WORD_MEMBER_SHIFT))
 #define POISE_WORD_STATE(w)	((__u32)(w) >> POISE_WORD_STATE_SHIFT & 7)
+#define POISE_TAG_UDP		1u   /* lowest bit of the tag: a word tells TCP from UDP */
 #define POISE_RST_SECONDS	10   /* a reset flow's word lives on so long */
 #define POISE_REUSE_SECONDS	60   /* a SYN to a flow silent for so long is a new flow */
 #define POISE_LONG_UNIT_ABOVE	3600 /* idle timeouts above use the 16 s unit */
@@ -340,6 +342,19 @@ struct poise_clock {
 };
 
 POISE_ASSERT_SIZE(struct poise_clock, 16);
+
+/* ---- the decapsulator, on the backends: maps `decap_addresses` (HASH: union poise_addr -> __u8)
+ * and `decap_counts` (PERCPU_ARRAY of one) ------------------------------------------------------*/
+#define POISE_DECAP_ADDRESSES 1024 /* virtual addresses that one backend serves */
+
+struct poise_decap_counts {
+	__u64 packets; /* stripped and passed on */
+	__u64 bytes;   /* of their inner packets */
+	__u64 ecn;     /* dropped: congestion marked outside on a packet that cannot tell (RFC 6040) */
+	__u64 failed;  /* dropped: the kernel refused to shorten the packet */
+};
+
+POISE_ASSERT_SIZE(struct poise_decap_counts, 32);
 
 /* ---- configuration records ---------------------------------------------------------------------*/
 enum poise_record_state {

@@ -54,6 +54,13 @@ poise_flow_hash(const union poise_addr *src, const union poise_addr *dst, __u32 
 	return poise_mix(h);
 }
 
+/* The tag that a flow's word carries: the high half, its lowest bit given to the protocol, on which
+ * the word's timeout depends. */
+static inline __attribute__((always_inline)) __u32 poise_flow_tag(__u64 hash, int udp)
+{
+	return ((__u32)(hash >> 32) & ~POISE_TAG_UDP) | (udp ? POISE_TAG_UDP : 0);
+}
+
 /* The hash of a client alone, for source-hash and affinity. */
 static inline __attribute__((always_inline)) __u64
 poise_client_hash(const union poise_addr *src, __u64 salt, __u64 k0, __u64 k1)
