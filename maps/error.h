@@ -58,9 +58,20 @@ int poise_fail(struct poise_error *err, enum poise_code code, const char *fmt, .
 int poise_fail_errno(struct poise_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same for a text that cannot be read: the text, quoted if it has odd characters, becomes the
+ * object, so that poise_error_of(err, "backend") makes it  backend 10.0.0.300: not an IPv4 ... */
+int poise_fail_text(struct poise_error *err, enum poise_code code, const char *text,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /* Adds what an error is about, outermost last: prefixes "what: " to object. Returns -1. */
 int poise_error_about(struct poise_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same with "what " and no colon: what the offending text should have been, such as its key. */
+int poise_error_of(struct poise_error *err, const char *what);
+
+/* Text as messages may show it: as it is if it is a plain word, else in double quotes with control
+ * characters and bytes that are no UTF-8 as \xNN; cut to fit size with "..." at the end. */
+char *poise_quote(const char *text, char *buf, size_t size);
 
 /* Sets the remedy. Returns -1. */
 int poise_error_remedy(struct poise_error *err, const char *fmt, ...)

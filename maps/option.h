@@ -25,7 +25,7 @@ enum option_type {
 	OPTION_U32,
 	OPTION_SIZE,	 /* __u32, 64k 4M */
 	OPTION_DURATION, /* __u32 ms */
-	OPTION_ADDR,	 /* union poise_addr; zero: none */
+	OPTION_ADDR,	 /* union poise_addr of family min (4 or 6); zero: `auto` */
 	OPTION_NAME,	 /* char[POISE_NAME_MAX] */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 };
@@ -34,7 +34,11 @@ struct option_word {
 	const char *word;
 	int value;
 	bool alias; /* accepted, never shown: IPVS names */
+	bool later; /* known, but refused: not in this version */
 };
+
+/* Value of an enum that has no default and was not said. */
+#define OPTION_UNSAID 0xff
 
 struct option {
 	enum option_scope scope;
@@ -45,6 +49,7 @@ struct option {
 	const char *fallback;	  /* the default, as typed; NULL: must be said */
 	bool always_saved;	  /* save prints it even when it is the default */
 	__u64 min, max;		  /* in the unit stored */
+	__u64 step;		  /* values are multiples of it; 0: any */
 	const struct option_word *words; /* ends with a NULL word */
 	const char *argument;	  /* how help writes the value: DURATION, l2|ipip */
 	const char *help;	  /* one sentence */
@@ -64,7 +69,21 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 bool option_is_default(const struct option *o, const void *obj);
 /* Every option of scope to its default. */
 void option_defaults(enum option_scope scope, void *obj);
+/* Whether two objects of the option's scope have the same value. */
+bool option_equal(const struct option *o, const void *a, const void *b);
+/* Copies the value from one object of the option's scope to another. */
+void option_copy(const struct option *o, void *to, const void *from);
+/* The stored number of any option but addresses and names: milliseconds, slots, enum values. */
+__u64 option_number(const struct option *o, const void *obj);
 /* The word of an enum value, e.g. for messages; "?" if out of range. */
 const char *option_word(const struct option *o, int value);
+/* service, backend, interface, limits. */
+const char *option_scope_word(enum option_scope scope);
+
+/* In order of the table: for (o = option_first(scope); o; o = option_next(o)). */
+const struct option *option_first(enum option_scope scope);
+const struct option *option_next(const struct option *o);
+
+#define OPTION_TEXT POISE_NAME_MAX /* bytes that hold any formatted value */
 
 #endif

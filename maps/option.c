@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reading and writing options by the table in options.c. An option is a field at an offset; its
+ * type says how wide it is and how its text is read. Nothing here knows a single option by name.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "option.h"
+#include "text.h"
+
+#define SCOPE_OPTIONS_MAX 32  /* candidates for "did you mean" in one scope */
+#define WORDS_TEXT	  160 /* all words of the longest enum, with commas */
+
+static void *field(const struct option *o, void *obj)
+{
+	return (char *)obj + o->offset;
+}
+
+static const void *field_const(const struct option *o, const void *obj)
+{
+	return (const char *)obj + o->offset;
+}
+
+/* Whether a value is set on the object itself: always, but for overrides that were not said. */
+static bool is_set(const struct option *o, const void *obj)
+{
+	return !o->set_offset || ((const __u8 *)obj)[o->set_offset];
+}
+
+static size_t width(const struct option *o)
+{
+	switch (o->type) {
+	case OPTION_ENUM:
+	case OPTION_BOOL: return sizeof(__u8);
+	case OPTION_U16: return sizeof(__u16);
+	case OPTION_ADDR: return sizeof(union poise_addr);
+	case OPTION_NAME: return POISE_NAME_MAX;
+	default: return sizeof(__u32);
+	}
+}
+
+__u64 option_number(const struct option *o, const void *obj)
+{
+	const void *at = field_const(o, obj);
+
+	switch (width(o)) {
+	case sizeof(__u8): return *(const __u8 *)at;
+	case sizeof(__u16): return *(const __u16 *)at;
+	case sizeof(__u32): return *(const __u32 *)at;
+	default: return 0;
+	}
+}
+
+static void put_number(const struct option *o, void *obj, __u64 value)
+{
+	void *at = field(o, obj);
+
+	switch (width(o)) {
+	case sizeof(__u8): *(__u8 *)at = (__u8)value; break;
+	case sizeof(__u16): *(__u16 *)at = (__u16)value; break;
+	default: *(__u32 *)at = (__u32)value; break;
+	}
+}
+
+const char *option_scope_word(enum option_scope scope)
+{
+	static const char *const words[OPTION_SCOPES] = {"service", "backend", "interface",
+							 "limits"};
+
+	return scope < OPTION_SCOPES ? words[scope] : "?";
+}
+
+const struct option *option_next(const struct option *o)
+{
+	for (const struct option *n = o + 1; n < poise_options + poise_options_count; n++)
+		if (n->scope == o->scope)
+			return n;
+	return NULL;
+}
+
+const struct option *option_first(enum option_scope scope)
+{
+	if (poise_options[0].scope == scope)
+		return &poise_options[0];
+	for (size_t i = 1; i < poise_options_count; i++)
+		if (poise_options[i].scope == scope)
+			return &poise_options[i];
+	return NULL;
+}
+
+const struct option *option_find(enum option_scope scope, const char *key)
+{
+	const struct option *o = option_first(scope);
+
+	while (o && strcmp(o->key, key))
+		o = option_next(o);
+	return o;
+}
+
+const struct option *option_need(enum option_scope scope, const char *key, struct poise_error *err)
+{
+	const struct option *o = option_find(scope, key);
+	const char *keys[SCOPE_OPTIONS_MAX], *near;
+	size_t n = 0;
+
+	if (o)
+		return o;
+	for (o = option_first(scope); o && n < SCOPE_OPTIONS_MAX; o = option_next(o))
+		keys[n++] = o->key;
+	near = poise_closest(key, keys, n);
+	poise_fail_text(err, POISE_E_UNKNOWN_KEY, key, "no such %s key", option_scope_word(scope));
+	if (near)
+		poise_error_remedy(err, "did you mean %s?", near);
+	return NULL;
+}
+
+const char *option_word(const struct option *o, int value)
+{
+	for (const struct option_word *w = o->words; w && w->word; w++)
+		if (w->value == value && !w->alias)
+			return w->word;
+	return "?";
+}
+
+/* The words that can be chosen, with commas. */
+static char *choices(const struct option *o, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (const struct option_word *w = o->words; w->word && used < size; w++)
+		if (!w->alias && !w->later)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+						 w->word);
+	return buf;
+}
+
+static int set_enum(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	const char *words[SCOPE_OPTIONS_MAX], *near;
+	char list[WORDS_TEXT];
+	size_t n = 0;
+
+	for (const struct option_word *w = o->words; w->word; w++) {
+		if (n < SCOPE_OPTIONS_MAX && !w->later)
+			words[n++] = w->word;
+		if (strcmp(w->word, text))
+			continue;
+		if (w->later) {
+			poise_fail_text(err, POISE_E_UNSUPPORTED, text, "not in this version");
+			return poise_error_remedy(err, "choose from: %s",
+						  choices(o, list, sizeof(list)));
+		}
+		put_number(o, obj, (__u64)w->value);
+		return 0;
+	}
+	poise_fail_text(err, POISE_E_BAD_VALUE, text, "not one of: %s",
+			choices(o, list, sizeof(list)));
+	near = poise_closest(text, words, n);
+	return near ? poise_error_remedy(err, "did you mean %s?", near) : -1;
+}
+
+static int set_bool(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	static const char *const no[] = {"no", "false", "off"}, *const yes[] = {"yes", "true",
+										"on"};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		if (strcmp(text, no[i]) && strcmp(text, yes[i]))
+			continue;
+		put_number(o, obj, !strcmp(text, yes[i]));
+		return 0;
+	}
+	return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not yes or no");
+}
+
+static char *format_number(const struct option *o, __u64 value, char *buf, size_t size)
+{
+	switch (o->type) {
+	case OPTION_DURATION: return poise_format_duration(value, buf, size);
+	case OPTION_SIZE: return poise_format_size(value, buf, size);
+	default: snprintf(buf, size, "%llu", value); return buf;
+	}
+}
+
+static int set_number(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	char low[POISE_WORD_TEXT], high[POISE_WORD_TEXT];
+	__u64 value;
+	int failed;
+
+	if (o->type == OPTION_DURATION)
+		failed = poise_parse_duration(text, &value, err);
+	else if (o->type == OPTION_SIZE || o->type == OPTION_TABLE_SIZE)
+		failed = poise_parse_size(text, &value, err);
+	else
+		failed = poise_parse_number(text, &value, err);
+	if (failed)
+		return -1;
+	if (value < o->min || value > o->max)
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "out of range: %s to %s",
+				       format_number(o, o->min, low, sizeof(low)),
+				       format_number(o, o->max, high, sizeof(high)));
+	if (o->step && value % o->step)
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not a multiple of %s",
+				       format_number(o, o->step, low, sizeof(low)));
+	put_number(o, obj, value);
+	return 0;
+}
+
+static int set_addr(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	union poise_addr addr;
+
+	if (poise_parse_host(text, &addr, err))
+		return -1;
+	if (poise_addr_is4(&addr) != (o->min == 4))
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not an IPv%llu address",
+				       o->min);
+	memcpy(field(o, obj), &addr, sizeof(addr));
+	return 0;
+}
+
+static int set_name(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	if (*text && poise_check_name(text, err))
+		return -1;
+	memset(field(o, obj), 0, POISE_NAME_MAX);
+	memcpy(field(o, obj), text, strlen(text));
+	return 0;
+}
+
+static int set_value(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	switch (o->type) {
+	case OPTION_ENUM: return set_enum(o, obj, text, err);
+	case OPTION_BOOL: return set_bool(o, obj, text, err);
+	case OPTION_ADDR: return set_addr(o, obj, text, err);
+	case OPTION_NAME: return set_name(o, obj, text, err);
+	default: return set_number(o, obj, text, err);
+	}
+}
+
+/* Types whose zero is the absence of a value, which `auto` or the empty name say. */
+static bool zero_is_none(const struct option *o)
+{
+	return o->type == OPTION_ADDR || o->type == OPTION_NAME || o->type == OPTION_TABLE_SIZE;
+}
+
+static void reset(const struct option *o, void *obj)
+{
+	memset(field(o, obj), 0, width(o));
+	if (o->set_offset)
+		((__u8 *)obj)[o->set_offset] = 0;
+	else if (!o->fallback)
+		put_number(o, obj, OPTION_UNSAID);
+	else if (!zero_is_none(o))
+		set_value(o, obj, o->fallback, NULL);
+}
+
+int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	if (!strcmp(text, "default") || (zero_is_none(o) && !strcmp(text, o->fallback))) {
+		reset(o, obj);
+		return 0;
+	}
+	if (set_value(o, obj, text, err))
+		return poise_error_of(err, o->key);
+	if (o->set_offset)
+		((__u8 *)obj)[o->set_offset] = 1;
+	return 0;
+}
+
+char *option_format(const struct option *o, const void *obj, char *buf, size_t size)
+{
+	const void *at = field_const(o, obj);
+	__u64 value = option_number(o, obj);
+
+	if (!is_set(o, obj))
+		snprintf(buf, size, "default");
+	else if (o->type == OPTION_ENUM)
+		snprintf(buf, size, "%s", option_word(o, (int)value));
+	else if (o->type == OPTION_BOOL)
+		snprintf(buf, size, "%s", value ? "yes" : "no");
+	else if (o->type == OPTION_NAME)
+		snprintf(buf, size, "%.*s", POISE_NAME_MAX - 1, (const char *)at);
+	else if (o->type == OPTION_ADDR && !poise_addr_is_zero(at))
+		poise_format_addr(at, buf, size);
+	else if (o->type == OPTION_ADDR || (o->type == OPTION_TABLE_SIZE && !value))
+		snprintf(buf, size, "%s", o->fallback);
+	else
+		format_number(o, value, buf, size);
+	return buf;
+}
+
+bool option_equal(const struct option *o, const void *a, const void *b)
+{
+	if (is_set(o, a) != is_set(o, b))
+		return false;
+	if (!is_set(o, a))
+		return true;
+	if (o->type == OPTION_NAME)
+		return !strncmp(field_const(o, a), field_const(o, b), POISE_NAME_MAX);
+	return !memcmp(field_const(o, a), field_const(o, b), width(o));
+}
+
+void option_copy(const struct option *o, void *to, const void *from)
+{
+	memcpy(field(o, to), field_const(o, from), width(o));
+	if (o->set_offset)
+		((__u8 *)to)[o->set_offset] = ((const __u8 *)from)[o->set_offset];
+}
+
+bool option_is_default(const struct option *o, const void *obj)
+{
+	char text[OPTION_TEXT];
+
+	if (o->set_offset)
+		return !is_set(o, obj);
+	if (!o->fallback)
+		return option_number(o, obj) == OPTION_UNSAID;
+	return !strcmp(option_format(o, obj, text, sizeof(text)), o->fallback);
+}
+
+void option_defaults(enum option_scope scope, void *obj)
+{
+	for (const struct option *o = option_first(scope); o; o = option_next(o))
+		reset(o, obj);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of options. A new one is a line here and a field in its structure; the command line,
+ * the file, JSON, help, man page and completion have it from here.
+ */
+#include "config.h"
+#include "option.h"
+
+#define SECONDS(n)	((n)*1000ULL)
+#define KEEP_MIN	SECONDS(1)	   /* the clock of flow words ticks in seconds */
+#define KEEP_MAX	SECONDS(3600)	   /* a 12-bit stamp in seconds wraps at 4096 */
+#define IDLE_MAX	SECONDS(16 * 3600) /* a 12-bit stamp of 16 s wraps at 18 h 12 min */
+#define DRAIN_MAX	SECONDS(7 * 86400) /* a week: whoever needs longer wants no deadline */
+#define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
+#define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
+#define IDS_MAX		65535		   /* ids are 16 bits and 0 is never used */
+#define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
+#define FLOW_SLOTS_MIN	1024
+#define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
+#define TABLE_SLOTS_MIN 8192	   /* one automatic table and its successor */
+#define TABLE_SLOTS_MAX (1u << 30) /* 4 GiB */
+
+static const struct option_word policies[] = {
+	{.word = "maglev", .value = POISE_MAGLEV},
+	{.word = "source-hash", .value = POISE_SOURCE_HASH},
+	{.word = "round-robin", .value = POISE_ROUND_ROBIN, .later = true},
+	{.word = "random", .value = POISE_RANDOM, .later = true},
+	{.word = "least-conn", .value = POISE_LEAST_CONN, .later = true},
+	{.word = "p2c", .value = POISE_P2C, .later = true},
+	{.word = "latency-aware", .value = POISE_LATENCY_AWARE, .later = true},
+	{.word = "mh", .value = POISE_MAGLEV, .alias = true},
+	{.word = "sh", .value = POISE_SOURCE_HASH, .alias = true},
+	{.word = "rr", .value = POISE_ROUND_ROBIN, .alias = true, .later = true},
+	{.word = "wrr", .value = POISE_ROUND_ROBIN, .alias = true, .later = true},
+	{.word = "lc", .value = POISE_LEAST_CONN, .alias = true, .later = true},
+	{.word = "wlc", .value = POISE_LEAST_CONN, .alias = true, .later = true},
+	{0},
+};
+
+static const struct option_word modes[] = {
+	{.word = "l2", .value = POISE_L2},
+	{.word = "ipip", .value = POISE_IPIP},
+	{.word = "gue", .value = POISE_GUE, .later = true},
+	{.word = "nat", .value = POISE_NAT, .later = true},
+	{.word = "local", .value = POISE_LOCAL, .later = true},
+	{.word = "dr", .value = POISE_L2, .alias = true},
+	{.word = "tun", .value = POISE_IPIP, .alias = true},
+	{.word = "masq", .value = POISE_NAT, .alias = true, .later = true},
+	{0},
+};
+
+static const struct option_word tracks[] = {
+	{.word = "auto", .value = POISE_TRACK_AUTO},
+	{.word = "always", .value = POISE_TRACK_ALWAYS},
+	{.word = "off", .value = POISE_TRACK_OFF},
+	{0},
+};
+
+static const struct option_word admins[] = {
+	{.word = "enabled", .value = POISE_ENABLED},
+	{.word = "draining", .value = POISE_DRAINING},
+	{.word = "disabled", .value = POISE_DISABLED},
+	{0},
+};
+
+static const struct option_word attach_modes[] = {
+	{.word = "auto", .value = ATTACH_AUTO},
+	{.word = "native", .value = ATTACH_NATIVE},
+	{.word = "generic", .value = ATTACH_GENERIC},
+	{0},
+};
+
+#define SERVICE(field) .scope = OPTION_SERVICE, .offset = offsetof(struct poise_service_conf, field)
+#define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
+#define INTERFACE(field)                                                                           \
+	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
+#define LIMIT(field) .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
+
+/* Within a scope in the order in which save, help and the manual show them. */
+const struct option poise_options[] = {
+	{SERVICE(policy), .key = "policy", .type = OPTION_ENUM, .fallback = "maglev",
+	 .always_saved = true, .words = policies, .argument = "maglev|source-hash",
+	 .help = "How a new flow's backend is chosen: by a hash of its 5-tuple, or of its source "
+		 "address alone."},
+	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .always_saved = true,
+	 .words = modes, .argument = "l2|ipip",
+	 .help = "How a packet reaches its backend: by MAC rewrite on a shared network, or "
+		 "encapsulated; the backend answers the client directly."},
+	{SERVICE(table_size), .key = "table-size", .type = OPTION_TABLE_SIZE, .fallback = "auto",
+	 .always_saved = true, .min = TABLE_MIN, .max = TABLE_MAX, .argument = "auto|SIZE",
+	 .help = "Slots of the service's table; auto goes by the number of its backends."},
+	{SERVICE(track), .key = "track", .type = OPTION_ENUM, .fallback = "auto", .words = tracks,
+	 .argument = "auto|always|off",
+	 .help = "Which flows are recorded: those whose backend a change would move, all, "
+		 "or none."},
+	{SERVICE(idle), .key = "idle", .type = OPTION_DURATION, .fallback = "2h15m",
+	 .min = KEEP_MIN, .max = IDLE_MAX, .step = SECONDS(1), .argument = "DURATION",
+	 .help = "How long an established TCP flow may be silent before it is forgotten."},
+	{SERVICE(syn), .key = "syn", .type = OPTION_DURATION, .fallback = "30s", .min = KEEP_MIN,
+	 .max = KEEP_MAX, .step = SECONDS(1), .argument = "DURATION",
+	 .help = "How long a TCP flow may be silent that has sent nothing but its first packet."},
+	{SERVICE(closing), .key = "closing", .type = OPTION_DURATION, .fallback = "2m",
+	 .min = KEEP_MIN, .max = KEEP_MAX, .step = SECONDS(1), .argument = "DURATION",
+	 .help = "How long a TCP flow may be silent after the client's FIN."},
+	{SERVICE(udp), .key = "udp", .type = OPTION_DURATION, .fallback = "2m", .min = KEEP_MIN,
+	 .max = KEEP_MAX, .step = SECONDS(1), .argument = "DURATION",
+	 .help = "How long a UDP flow may be silent."},
+	{SERVICE(drain_timeout), .key = "drain-timeout", .type = OPTION_DURATION, .fallback = "5m",
+	 .min = SECONDS(1), .max = DRAIN_MAX, .argument = "DURATION",
+	 .help = "How long a draining or leaving backend keeps its flows."},
+	{SERVICE(source4), .key = "source", .type = OPTION_ADDR, .fallback = "auto", .min = 4,
+	 .argument = "auto|IPV4",
+	 .help = "Outer source of packets encapsulated to IPv4 backends; auto is the "
+		 "balancer's own address towards them."},
+	{SERVICE(source6), .key = "source6", .type = OPTION_ADDR, .fallback = "auto", .min = 6,
+	 .argument = "auto|IPV6",
+	 .help = "Outer source of packets encapsulated to IPv6 backends; auto is the "
+		 "balancer's own address towards them."},
+	{SERVICE(entropy), .key = "entropy", .type = OPTION_BOOL, .fallback = "no",
+	 .argument = "yes|no",
+	 .help = "Varies the outer source by flow, so that a backend's network card spreads "
+		 "encapsulated flows over its queues."},
+
+	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
+	 .argument = "0..65535",
+	 .help = "Share of new flows relative to the other backends; 0: no new flows."},
+	{BACKEND(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "default",
+	 .set_offset = offsetof(struct poise_member_conf, forward_set), .words = modes,
+	 .argument = "l2|ipip", .help = "Forward mode of this backend; the service's by default."},
+	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
+	 .words = admins, .argument = "enabled|draining|disabled",
+	 .help = "Whether the backend may be used: fully, for the flows it has, or not at all."},
+	{BACKEND(name), .key = "name", .type = OPTION_NAME, .fallback = "", .argument = "NAME",
+	 .help = "A name that commands take in place of the address."},
+
+	{INTERFACE(mode), .key = "mode", .type = OPTION_ENUM, .fallback = "auto",
+	 .words = attach_modes, .argument = "auto|native|generic",
+	 .help = "Where the program runs: in the driver, in the network stack, or in the driver if "
+		 "it can."},
+	{INTERFACE(shared), .key = "shared", .type = OPTION_BOOL, .fallback = "no",
+	 .argument = "yes|no",
+	 .help = "Attach through libxdp's dispatcher, beside other XDP programs."},
+
+	{LIMIT(services), .key = "services", .type = OPTION_U32, .fallback = "4096", .min = 1,
+	 .max = IDS_MAX, .argument = "NUMBER", .help = "Most services."},
+	{LIMIT(backends), .key = "backends", .type = OPTION_U32, .fallback = "32768", .min = 1,
+	 .max = IDS_MAX, .argument = "NUMBER", .help = "Most backends of all services together."},
+	{LIMIT(listeners), .key = "listeners", .type = OPTION_U32, .fallback = "65536", .min = 1,
+	 .max = LISTENERS_MAX, .argument = "NUMBER",
+	 .help = "Most listeners of all services together."},
+	{LIMIT(flow_slots), .key = "flow-slots", .type = OPTION_SIZE, .fallback = "4M",
+	 .min = FLOW_SLOTS_MIN, .max = FLOW_SLOTS_MAX, .argument = "SIZE",
+	 .help = "Room for recorded flows, of 8 bytes each."},
+	{LIMIT(table_slots), .key = "table-slots", .type = OPTION_SIZE, .fallback = "32M",
+	 .min = TABLE_SLOTS_MIN, .max = TABLE_SLOTS_MAX, .argument = "SIZE",
+	 .help = "Room for the tables of all services, of 4 bytes a slot."},
+	{LIMIT(paths), .key = "paths", .type = OPTION_U32, .fallback = "1024", .min = 1,
+	 .max = IDS_MAX, .argument = "NUMBER",
+	 .help = "Most ways out: different devices, source addresses, VLANs and MTUs."},
+};
+
+const size_t poise_options_count = sizeof(poise_options) / sizeof(poise_options[0]);
