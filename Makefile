@@ -7,7 +7,9 @@
 
 .DEFAULT_GOAL := all
 
-CC	?= gcc
+ifeq ($(origin CC),default)
+CC	:= gcc
+endif
 CLANG	?= clang
 STRIP	?= llvm-strip
 # Ubuntu's bpftool wrapper insists on tools of the running kernel; the real binary does not.
@@ -30,11 +32,11 @@ LDLIBS	:= $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g $(WARN) -I. -I/usr/include/$(shell uname -m)-linux-gnu
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-src	= $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
+src	= $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard $(1))))
 tests	= $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/*.c))
 LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
 TESTLIB	:= $(B)/libtest.a
-SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
+SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
 DATAPATH := $(call tests,datapath)
@@ -144,7 +146,14 @@ test-asan: ## Unit tests, native datapath included, under ASan and UBSan
 
 bench-quick: ## Deterministic costs: BPF and native instructions per packet
 
-bench-datapath: ## Cost of a packet against a no-op XDP_TX, as a table and JSON
+BENCH_LIB := $(call src,bench/row.c bench/balancer.c) $(LIBS)
+
+$(B)/bench/datapath: $(call src,bench/datapath.c bench/measure.c) $(BENCH_LIB)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, as a table and JSON
+	@mkdir -p bench/results
+	@$(B)/bench/datapath -o bench/results/datapath.json
 
 # ---- style ---------------------------------------------------------------------------------------
 

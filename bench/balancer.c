@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../loader/attach/attach.h"
+#include "../maps/text.h"
+#include "balancer.h"
+#include "row.h"
+
+#define PREFIX	 "bench-"
+#define LOOPBACK 1 /* BPF_PROG_TEST_RUN's packets come in through lo */
+#define MTU	 1500
+#define PIN_XDP	 "prog_xdp"
+
+static const __u8 balancer_mac[6] = {2, 0, 0, 0, 0, 1};
+static const __u8 backend_mac[6] = {2, 0, 0, 0, 0, 3};
+
+/* An instance bench-PID whose process is gone was left by a kill. */
+static void remove_dead(void)
+{
+	DIR *dir = opendir(POISE_PIN_ROOT);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		struct instance_where where = {.name = e->d_name};
+		long pid;
+
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		pid = strtol(e->d_name + strlen(PREFIX), NULL, 10);
+		if (pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH)
+			attach_reset(&where, NULL);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int add_service(struct config *cfg, const char *name, enum row_service which,
+		       enum poise_track track, struct poise_error *err)
+{
+	struct config_service *svc = config_service_add(cfg, name, POISE_OWNER_HAND, err);
+	struct poise_listener_conf listener = {.port = htons(ROW_PORT), .proto = IPPROTO_TCP};
+	bool v6 = strchr(row_address(which), ':');
+	union poise_addr addr;
+	char text[64];
+
+	if (!svc || poise_parse_addr(row_address(which), &listener.addr, err))
+		return -1;
+	svc->conf.policy = POISE_MAGLEV;
+	svc->conf.forward = POISE_IPIP;
+	svc->conf.track = track;
+	if (config_listen(cfg, svc, &listener, err))
+		return -1;
+	for (int n = 1; n <= BALANCER_BACKENDS; n++) {
+		snprintf(text, sizeof(text), v6 ? "2001:db8:2::%x" : "10.0.0.%d", n);
+		if (poise_parse_addr(text, &addr, err) || !config_member_add(svc, &addr, 0, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* What poised does by netlink: every member is reached through one path, on the device the packet
+ * came by, so that the verdict is XDP_TX. */
+static int resolve(struct instance *i, const struct config *cfg, struct poise_error *err)
+{
+	struct poise_path want = {.ifindex = LOOPBACK, .mtu = MTU, .flags = POISE_PATH_USED};
+	__u16 path;
+
+	memcpy(want.smac, balancer_mac, sizeof(want.smac));
+	inet_pton(AF_INET, "198.51.100.1", &want.src4);
+	inet_pton(AF_INET6, "2001:db8:3::1", &want.src6);
+	path = instance_path(i, &want, err);
+	if (!path)
+		return -1;
+	for (size_t s = 0; s < cfg->services; s++)
+		for (size_t m = 0; m < cfg->service[s]->members; m++)
+			instance_set_nexthop(i, cfg->service[s]->member[m].id,
+					     INSTANCE_NEXTHOP(backend_mac, path));
+	return 0;
+}
+
+int balancer_configure(struct instance *i, struct poise_error *err)
+{
+	struct instance_change change;
+	struct config *cfg = NULL;
+	int rc = -1;
+
+	if (instance_lock(i, err))
+		return -1;
+	if (!instance_load(i, &cfg, err) &&
+	    !add_service(cfg, "auto4", ROW_AUTO4, POISE_TRACK_AUTO, err) &&
+	    !add_service(cfg, "always4", ROW_ALWAYS4, POISE_TRACK_ALWAYS, err) &&
+	    !add_service(cfg, "auto6", ROW_AUTO6, POISE_TRACK_AUTO, err) &&
+	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err))
+		rc = 0;
+	config_free(cfg);
+	instance_unlock(i);
+	return rc;
+}
+
+int balancer_open(struct balancer *b, struct poise_error *err)
+{
+	struct instance_where where = {.name = b->name};
+	struct config *cfg = config_new();
+	char pin[512];
+	bool created;
+	int rc;
+
+	*b = (struct balancer){.prog_fd = -1};
+	remove_dead();
+	snprintf(b->name, sizeof(b->name), PREFIX "%d", getpid());
+	cfg->has_limits = true;
+	cfg->limits.flow_slots = BALANCER_FLOW_SLOTS;
+	rc = attach_load(&b->instance, &where, cfg, &created, err);
+	config_free(cfg);
+	if (rc)
+		return -1;
+	snprintf(pin, sizeof(pin), "%s/" PIN_XDP, b->instance->dir);
+	b->prog_fd = bpf_obj_get(pin);
+	if (b->prog_fd < 0) {
+		rc = poise_fail_errno(err, "cannot open %s", pin);
+		goto fail;
+	}
+	rc = balancer_configure(b->instance, err);
+	if (!rc)
+		return 0;
+fail:
+	balancer_close(b);
+	return rc;
+}
+
+int balancer_forget(struct balancer *b, struct poise_error *err)
+{
+	struct poise_sweep sweep = {
+		.count = b->instance->meta->flow_buckets,
+		.kind = POISE_SWEEP_FORCE,
+	};
+
+	return instance_sweep_range(b->instance, &sweep, err);
+}
+
+long balancer_words(struct balancer *b)
+{
+	long used = 0;
+
+	for (__u32 n = 0; n < b->instance->meta->flow_buckets; n++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
+			used += b->instance->flows[n].word[w] != 0;
+	return used;
+}
+
+void balancer_close(struct balancer *b)
+{
+	struct instance_where where = {.name = b->name};
+
+	if (b->prog_fd >= 0)
+		close(b->prog_fd);
+	if (b->instance)
+		instance_close(b->instance);
+	b->instance = NULL;
+	attach_reset(&where, NULL);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * make bench-datapath: what a packet of each kind costs, as a ratio to a no-op XDP_TX, measured on
+ * a really loaded and configured balancer. A run is the median of interleaved rounds; of several
+ * runs the best counts, since whatever else the machine does only ever adds. The table goes to
+ * stdout, the figures as JSON to a file, progress to stderr.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "balancer.h"
+#include "measure.h"
+#include "row.h"
+
+#define RUNS   3
+#define ROUNDS 15
+
+struct options {
+	unsigned int runs, rounds;
+	const char *json;
+	char *const *names; /* rows to measure; none: all */
+};
+
+/* Its only use is that BPF_PROG_TEST_RUN returns EINTR, so that the instance gets removed. */
+static void interrupted(int sig)
+{
+	(void)sig;
+}
+
+static int best_of(struct measure *m, struct balancer *b, const struct row *row,
+		   const struct options *o, struct figure *best)
+{
+	struct poise_error err = {0};
+	struct figure f;
+
+	fprintf(stderr, "bench: %s", row->name);
+	if (balancer_forget(b, &err)) {
+		fprintf(stderr, ": cannot empty the flow table: %s\n", err.message);
+		return -1;
+	}
+	if (measure_warm(m, row, b->prog_fd))
+		goto refused;
+	for (unsigned int run = 0; run < o->runs; run++) {
+		if (measure_run(m, row, b->prog_fd, o->rounds, &f))
+			goto refused;
+		fprintf(stderr, " %.2f", f.ratio_median);
+		if (!run || f.ratio_median < best->ratio_median)
+			*best = f;
+	}
+	fprintf(stderr, " (%ld flow words)\n", balancer_words(b));
+	return 0;
+refused:
+	fprintf(stderr, ": %s\n", strerror(errno));
+	return -1;
+}
+
+static void print_head(const struct balancer *b)
+{
+	struct utsname u;
+
+	uname(&u);
+	printf("Cost of a packet against a no-op XDP_TX under the same driver, Linux %s\n",
+	       u.release);
+	printf("flow table: %u slots, %u KiB; %d backends a service\n\n",
+	       b->instance->meta->flow_buckets * POISE_BUCKET_WORDS,
+	       (unsigned int)(b->instance->meta->flow_buckets * sizeof(struct poise_bucket) >> 10),
+	       BALANCER_BACKENDS);
+	printf("%-24s %7s %7s %7s %8s %8s %9s  %s\n", "PACKET", "RATIO", "MIN", "MAX", "NS",
+	       "FLOOR", "MUST BE", "");
+}
+
+static void print_row(const struct row *row, const struct figure *f)
+{
+	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f %9.2f  ", row->name, f->ratio_median,
+	       f->ratio_min, f->ratio_max, f->ns_median, f->floor_ns_median, row->required);
+	if (f->is_void)
+		printf("void: %llu unexpected\n", (unsigned long long)f->unexpected);
+	else
+		puts(f->ratio_median <= row->required ? "reached" : "NOT reached");
+}
+
+static json_object *json_row(const struct row *row, const struct figure *f)
+{
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(row->name));
+	json_object_object_add(o, "ratio_median", json_object_new_double(f->ratio_median));
+	json_object_object_add(o, "ratio_min", json_object_new_double(f->ratio_min));
+	json_object_object_add(o, "ratio_max", json_object_new_double(f->ratio_max));
+	json_object_object_add(o, "ns_median", json_object_new_double(f->ns_median));
+	json_object_object_add(o, "floor_ns_median", json_object_new_double(f->floor_ns_median));
+	json_object_object_add(o, "rounds", json_object_new_int((int)f->rounds));
+	json_object_object_add(o, "unexpected", json_object_new_int64((int64_t)f->unexpected));
+	json_object_object_add(o, "void", json_object_new_boolean(f->is_void));
+	return o;
+}
+
+static bool chosen(const struct row *row, const struct options *o)
+{
+	for (char *const *name = o->names; *name; name++)
+		if (!strcmp(*name, row->name))
+			return true;
+	return !*o->names;
+}
+
+static int measure_all(struct measure *m, struct balancer *b, const struct options *o)
+{
+	json_object *list = json_object_new_array();
+	struct figure f;
+	int rc = 0;
+
+	print_head(b);
+	for (size_t n = 0; n < rows_count && !rc; n++) {
+		if (!chosen(&rows[n], o))
+			continue;
+		rc = best_of(m, b, &rows[n], o, &f);
+		if (rc)
+			break;
+		print_row(&rows[n], &f);
+		fflush(stdout);
+		json_object_array_add(list, json_row(&rows[n], &f));
+	}
+	if (!rc && o->json && json_object_to_file_ext(o->json, list, JSON_C_TO_STRING_PRETTY)) {
+		fprintf(stderr, "bench: cannot write %s: %s\n", o->json, strerror(errno));
+		rc = -1;
+	}
+	json_object_put(list);
+	return rc;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	int c;
+
+	*o = (struct options){.runs = RUNS, .rounds = ROUNDS};
+	while ((c = getopt(argc, argv, "n:r:o:")) != -1) {
+		if (c == 'n')
+			o->runs = (unsigned int)strtoul(optarg, NULL, 10);
+		else if (c == 'r')
+			o->rounds = (unsigned int)strtoul(optarg, NULL, 10);
+		else if (c == 'o')
+			o->json = optarg;
+		else
+			return -1;
+	}
+	o->names = argv + optind;
+	return o->runs && o->rounds ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sigaction act = {.sa_handler = interrupted};
+	struct poise_error err = {0};
+	struct balancer b;
+	struct measure *m;
+	struct options o;
+	char text[1024];
+	int rc = -1;
+
+	if (parse(argc, argv, &o)) {
+		fprintf(stderr, "usage: %s [-n RUNS] [-r ROUNDS] [-o FILE.json] [ROW...]\n",
+			argv[0]);
+		return 2;
+	}
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	if (balancer_open(&b, &err)) {
+		fprintf(stderr, "bench: %s\n", poise_error_text(&err, text, sizeof(text)));
+		return 1;
+	}
+	m = measure_open();
+	if (m) {
+		measure_quiet();
+		rc = measure_all(m, &b, &o);
+	}
+	measure_close(m);
+	balancer_close(&b);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the driver program is told and what it counts: its .bss, shared with user space. */
+#ifndef POISE_BENCH_DRIVER_H
+#define POISE_BENCH_DRIVER_H
+
+#include <linux/types.h>
+
+/* Bytes rewritten before every packet: Ethernet, IPv4 and TCP (54), or up to the ports of an IPv6
+ * packet's TCP (58). */
+#define DRIVER_TEMPLATE 64
+
+struct driver_state {
+	__u64 frame[DRIVER_TEMPLATE / sizeof(__u64)];
+	__u32 length;	/* of the frame, before */
+	__s32 growth;	/* bytes the program under test is to add in front */
+	__u32 flows;	/* a power of two, minus 1; 0: always the same flow */
+	__u32 vary_at;	/* offset of the 4 bytes of source address that tell the flows apart */
+	__u32 sequence; /* goes on over runs, so that a flood stays fresh */
+	__u32 spare;
+	__u64 unexpected; /* packets that were found not to have grown by `growth` */
+};
+
+#endif

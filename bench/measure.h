@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Times a program against a no-op XDP_TX, both under the driver (driver.bpf.c). */
+#ifndef POISE_BENCH_MEASURE_H
+#define POISE_BENCH_MEASURE_H
+
+#include "row.h"
+
+struct figure {
+	double ratio_median, ratio_min, ratio_max; /* of the rounds */
+	double ns_median, floor_ns_median;	   /* a packet; no-op */
+	unsigned int rounds;
+	__u64 unexpected; /* packets that had not grown as expected; each round's first one has not
+			   */
+	bool is_void;	  /* more than those were unexpected, or the verdict was another */
+};
+
+struct measure; /* the loaded driver */
+
+/* NULL and a message on stderr if it cannot be loaded. */
+struct measure *measure_open(void);
+void measure_close(struct measure *m);
+/* Pins this thread to the last CPU, and lets nothing else run there where the kernel allows it. */
+void measure_quiet(void);
+/* Walks through all of the row's flows once, untimed. */
+int measure_warm(struct measure *m, const struct row *row, int prog_fd);
+/* One run of `rounds` interleaved rounds. -1: interrupted or refused (errno). */
+int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,
+		struct figure *out);
+
+#endif
