@@ -35,6 +35,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 src	= $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard $(1))))
 tests	= $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/*.c))
 LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
+CLILIB	:= $(B)/libcli.a
 TESTLIB	:= $(B)/libtest.a
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c))
 UNIT	:= $(call tests,unit)
@@ -54,11 +55,12 @@ USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 
-$(B)/poise: $(call src,cli/*.c) $(LIBS)
+$(B)/poise: $(B)/cli/main.o $(CLILIB) $(LIBS)
 $(B)/poised: $(call src,loader/*.c) $(LIBS)
 $(B)/poise $(B)/poised:
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(CLILIB): $(filter-out %/main.o,$(call src,cli/*.c))
 $(B)/libmaps.a: $(call src,maps/*.c)
 $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
@@ -84,7 +86,7 @@ $(B)/%.bpf.o: %.bpf.c $(B)/flags
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $(notdir $*) > $@.tmp && mv $@.tmp $@
 
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(LIBS)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(CLILIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
 # The command lines: when they change, everything is built anew.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The forms of JSON values; see json.h. */
+#include "json.h"
+
+#include <time.h>
+
+#define NS_PER_S 1000000000ull
+
+struct json_object *json_answer(const struct cli *c)
+{
+	struct json_object *o = json_object_new_object(), *p = json_object_new_object();
+
+	json_object_object_add(p, "version", json_object_new_string(POISE_VERSION));
+	json_object_object_add(p, "abi", json_object_new_int(POISE_ABI));
+	if (c->instance)
+		json_add_u64(p, "generation", c->instance->meta->committed);
+	json_object_object_add(o, "poise", p);
+	return o;
+}
+
+void json_print(const struct cli *c, struct json_object *o)
+{
+	fprintf(c->out, "%s\n", json_object_to_json_string_ext(o, JSON_FLAGS));
+	fflush(c->out);
+	json_object_put(o);
+}
+
+void json_add_known(struct json_object *o, const char *key, const char *text)
+{
+	if (text && *text)
+		json_object_object_add(o, key, json_object_new_string(text));
+}
+
+void json_add_u64(struct json_object *o, const char *key, __u64 value)
+{
+	json_object_object_add(o, key, json_object_new_uint64(value));
+}
+
+void json_add_real(struct json_object *o, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	json_object_object_add(o, key, json_object_new_double_s(value, text));
+}
+
+void json_add_time(struct json_object *o, const char *key, __u64 realtime_ns)
+{
+	time_t s = (time_t)(realtime_ns / NS_PER_S);
+	char text[32];
+	struct tm tm;
+
+	if (!realtime_ns || !gmtime_r(&s, &tm))
+		return;
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_object_object_add(o, key, json_object_new_string(text));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * JSON as poise prints it: one object, what is not known is absent (never 0), ratios 0..1, integers
+ * exact, times RFC 3339 UTC.
+ */
+#ifndef POISE_CLI_JSON_H
+#define POISE_CLI_JSON_H
+
+#include <json-c/json.h>
+
+#include "cli.h"
+
+#define JSON_FLAGS (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+/* A new object that begins with "poise": version, abi, and the generation if an instance is open.
+ */
+struct json_object *json_answer(const struct cli *c);
+/* Prints o on a line of its own and frees it. */
+void json_print(const struct cli *c, struct json_object *o);
+
+/* Adds text unless it is empty or NULL. */
+void json_add_known(struct json_object *o, const char *key, const char *text);
+void json_add_u64(struct json_object *o, const char *key, __u64 value);
+/* At most six significant digits: what was measured, without the noise of binary fractions. */
+void json_add_real(struct json_object *o, const char *key, double value);
+/* Nanoseconds of CLOCK_REALTIME; 0 is not known. */
+void json_add_time(struct json_object *o, const char *key, __u64 realtime_ns);
+
+#endif
