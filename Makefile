@@ -47,7 +47,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli bench test
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: bench-quick bench-datapath lint format install uninstall clean help run-tests FORCE
+.PHONY: bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -89,6 +89,16 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(CLILIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
+# The lab's own programs; each is its file and the nouns it uses.
+LAB	:= $(addprefix $(B)/tests/lab/,load bulk serve flood)
+lab: $(LAB) $(B)/tests/lab/pass.bpf.o ## Build what tests/lab/lab and its users need
+$(B)/tests/lab/load: $(addprefix $(B)/tests/lab/,tally.o endpoint.o)
+$(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
+$(B)/tests/lab/flood: $(B)/tests/lab/endpoint.o
+$(B)/tests/lab/flood.o: $(B)/tests/lab/flood.skel.h
+$(LAB): %: %.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # The command lines: when they change, everything is built anew.
 define FLAGS
 $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) $(LDLIBS)
@@ -118,12 +128,12 @@ test: deps ## Install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
 demo: deps ## Install what is missing, build, show poise at work in a lab of namespaces
-	@$(MAKE) --no-print-directory all tests
+	@$(MAKE) --no-print-directory all lab
 	@tests/lab/demo
 
 tests: $(TESTS) ## Build the tests, run none
 
-run-tests: all tests
+run-tests: all lab tests
 	@B=$(B) tests/run $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
@@ -132,7 +142,7 @@ test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 test-datapath: $(DATAPATH) ## Packets through the loaded program
 	@B=$(B) tests/run $(RUN_DATAPATH)
 
-test-e2e: all $(E2E) ## Namespaces, real servers, real traffic
+test-e2e: all lab $(E2E) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
 test-docs: all tests ## The command blocks of README and the man pages
