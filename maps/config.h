@@ -2,7 +2,8 @@
 /*
  * A configuration in memory: read from an instance or a file, changed by commands, compared,
  * saved, committed. Pure data: nothing here touches a map. A change that returns an error has
- * changed nothing.
+ * changed nothing. Errors of functions that take a service or a configuration are complete: they
+ * name the service and the backend; option_set's want poise_error_about(err, "service \"%s\"").
  */
 #ifndef POISE_CONFIG_H
 #define POISE_CONFIG_H
@@ -33,8 +34,13 @@ struct config_limits {
 	__u32 paths;	   /* 1024 */
 };
 
+/* Members of one service: what POISE_EXTENTS extents hold, the first of POISE_EXTENT_MIN and each
+ * doubling the sum. */
+#define CONFIG_MEMBERS_MAX (POISE_EXTENT_MIN << (POISE_EXTENTS - 1))
+
 struct config_member {
-	__u16 id; /* 0: none yet; commit gives it one */
+	__u16 id;	 /* 0: none yet; commit gives it one */
+	bool admin_said; /* the file says `admin`; else apply leaves the member's as it is */
 	struct poise_member_conf conf;
 };
 
@@ -57,6 +63,7 @@ struct config {
 	struct config_service **service; /* sorted by name */
 	size_t services;
 	size_t room;
+	struct config_index *index; /* of listeners; made when needed, NULL when stale */
 };
 
 struct config *config_new(void); /* never NULL: aborts when memory is out, as all config_* do */
@@ -67,9 +74,13 @@ void config_free(struct config *cfg);
 struct config_service *config_service_find(const struct config *cfg, const char *text,
 					   struct poise_error *err);
 struct config_service *config_service_named(const struct config *cfg, const char *name);
-/* Adds an empty service with every option at its default. */
+/* Adds an empty service with every option at its default, forward unsaid (OPTION_UNSAID). */
 struct config_service *config_service_add(struct config *cfg, const char *name,
 					  enum poise_owner owner, struct poise_error *err);
+/* Adds a service with this very record, listeners included: for whoever reads records. NULL if the
+ * name is taken. */
+struct config_service *config_service_insert(struct config *cfg,
+					     const struct poise_service_conf *conf);
 void config_service_del(struct config *cfg, struct config_service *svc);
 int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,
 			  struct poise_error *err);
@@ -79,16 +90,44 @@ int config_listen(struct config *cfg, struct config_service *svc,
 int config_unlisten(struct config_service *svc, const struct poise_listener_conf *l,
 		    struct poise_error *err);
 
-/* text: ADDR[:PORT] or a name. */
+/*
+ * text: ADDR[:PORT] or a name. An address without a port finds the one member that has it.
+ * A pointer to a member is good until the service's next member is added or deleted.
+ */
 struct config_member *config_member_find(const struct config_service *svc, const char *text,
 					 struct poise_error *err);
+struct config_member *config_member_at(const struct config_service *svc,
+				       const union poise_addr *addr, __u16 port);
+/* Adds a member with every option at its default. One that is leaving comes back: its id and flows
+ * stay, its options are the defaults. */
 struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
 					__u16 port, struct poise_error *err);
+/* Adds a member with this very record, as config_service_insert does. NULL if address and port are
+ * taken. */
+struct config_member *config_member_insert(struct config_service *svc,
+					   const struct poise_member_conf *conf);
 void config_member_del(struct config_service *svc, struct config_member *m);
+/* Out of selection at once, gone when idle or after the service's drain-timeout. One that was never
+ * committed is deleted. `now` is CLOCK_REALTIME in ns. */
+void config_member_leave(struct config_service *svc, struct config_member *m, __u64 now);
+/* Sets the admin state; draining ends `timeout` ms from now at the latest (0: the service's
+ * drain-timeout). */
+void config_member_admin(const struct config_service *svc, struct config_member *m,
+			 enum poise_admin admin, __u64 timeout, __u64 now);
+static inline bool config_member_leaving(const struct config_member *m)
+{
+	return m->conf.r.state == POISE_REC_LEAVING;
+}
 
-/* What single keys cannot say: forward said and supported, port only with nat and local, families,
- * at least one listener, table size against members, names unique. The first fault. */
+/*
+ * What single keys cannot say: forward said, a port other than the listener's only with nat and
+ * local, at least one listener, table size against members, names and listeners unique, no backend
+ * on its own listener's address, limits. The first fault. l2 and ipip carry either family to
+ * backends of either: l2 needs only the neighbour's MAC, ipip has all four pairs.
+ */
 int config_validate(const struct config *cfg, struct poise_error *err);
+/* Members that are not leaving: those that a file lists and that `auto` counts. */
+size_t config_members_in(const struct config_service *svc);
 /* The forward mode in force for a member: its own, else its service's. */
 enum poise_mode config_mode(const struct config_service *svc, const struct config_member *m);
 /* The table's size in slots: explicit, or auto by the number of configured members

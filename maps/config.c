@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A configuration and its services. Services are kept in one array of pointers sorted by name:
+ * look-ups are a binary search, and everything derived from the configuration comes out in one
+ * order whatever the history.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "option.h"
+#include "text.h"
+
+#define FIRST_ROOM 8
+
+void *config_realloc(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p) {
+		fprintf(stderr, "poise: out of memory\n");
+		abort();
+	}
+	return p;
+}
+
+void *config_alloc(size_t size)
+{
+	void *p = config_realloc(NULL, size);
+
+	memset(p, 0, size);
+	return p;
+}
+
+void *config_grow(void *array, size_t used, size_t *room, size_t entry)
+{
+	if (used < *room)
+		return array;
+	*room = *room ? *room * 2 : FIRST_ROOM;
+	return config_realloc(array, *room * entry);
+}
+
+struct config *config_new(void)
+{
+	struct config *cfg = config_alloc(sizeof(*cfg));
+
+	option_defaults(OPTION_LIMIT, &cfg->limits);
+	return cfg;
+}
+
+static void service_free(struct config_service *svc)
+{
+	free(svc->member);
+	free(svc);
+}
+
+void config_free(struct config *cfg)
+{
+	if (!cfg)
+		return;
+	config_index_drop(cfg);
+	for (size_t i = 0; i < cfg->services; i++)
+		service_free(cfg->service[i]);
+	free(cfg->service);
+	free(cfg->interface);
+	free(cfg);
+}
+
+static void *copy(const void *from, size_t size)
+{
+	void *to = config_realloc(NULL, size);
+
+	if (size)
+		memcpy(to, from, size);
+	return to;
+}
+
+struct config *config_clone(const struct config *cfg)
+{
+	struct config *c = copy(cfg, sizeof(*cfg));
+
+	c->index = NULL;
+	c->interface = copy(cfg->interface, cfg->interfaces * sizeof(*cfg->interface));
+	c->service = copy(cfg->service, cfg->services * sizeof(*cfg->service));
+	c->room = cfg->services;
+	for (size_t i = 0; i < cfg->services; i++) {
+		const struct config_service *from = cfg->service[i];
+		struct config_service *to = copy(from, sizeof(*from));
+
+		to->member = copy(from->member, from->members * sizeof(*from->member));
+		to->room = from->members;
+		c->service[i] = to;
+	}
+	return c;
+}
+
+/* Where the name is or would be; *found tells which. */
+static size_t locate(const struct config *cfg, const char *name, bool *found)
+{
+	size_t low = 0, high = cfg->services;
+
+	*found = false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(name, cfg->service[middle]->conf.name);
+
+		if (!order) {
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+struct config_service *config_service_named(const struct config *cfg, const char *name)
+{
+	bool found;
+	size_t at = locate(cfg, name, &found);
+
+	return found ? cfg->service[at] : NULL;
+}
+
+static struct config_service *listens_on(const struct config *cfg,
+					 const struct poise_listener_conf *l)
+{
+	for (size_t i = 0; i < cfg->services; i++) {
+		struct poise_service_conf *conf = &cfg->service[i]->conf;
+
+		for (size_t k = 0; k < conf->listeners; k++)
+			if (config_same_listener(&conf->listener[k], l))
+				return cfg->service[i];
+	}
+	return NULL;
+}
+
+struct config_service *config_service_find(const struct config *cfg, const char *text,
+					   struct poise_error *err)
+{
+	struct config_service *svc = config_service_named(cfg, text);
+	struct poise_listener_conf l;
+	const char **names;
+	const char *near;
+
+	if (svc)
+		return svc;
+	if (!poise_parse_listener(text, &l, NULL)) {
+		svc = listens_on(cfg, &l);
+		if (!svc)
+			poise_fail(err, POISE_E_NOT_FOUND, "no service listens on %s", text);
+		return svc;
+	}
+	poise_fail_text(err, POISE_E_NOT_FOUND, text, "no such service");
+	poise_error_of(err, "service");
+	names = config_alloc(cfg->services * sizeof(*names));
+	for (size_t i = 0; i < cfg->services; i++)
+		names[i] = cfg->service[i]->conf.name;
+	near = poise_closest(text, names, cfg->services);
+	if (near)
+		poise_error_remedy(err, "did you mean %s?", near);
+	free(names);
+	return NULL;
+}
+
+static void place(struct config *cfg, struct config_service *svc, size_t at)
+{
+	cfg->service = config_grow(cfg->service, cfg->services, &cfg->room, sizeof(*cfg->service));
+	memmove(cfg->service + at + 1, cfg->service + at,
+		(cfg->services - at) * sizeof(*cfg->service));
+	cfg->service[at] = svc;
+	cfg->services++;
+}
+
+static void unplace(struct config *cfg, const struct config_service *svc)
+{
+	size_t at = 0;
+
+	while (cfg->service[at] != svc)
+		at++;
+	cfg->services--;
+	memmove(cfg->service + at, cfg->service + at + 1,
+		(cfg->services - at) * sizeof(*cfg->service));
+}
+
+struct config_service *config_service_insert(struct config *cfg,
+					     const struct poise_service_conf *conf)
+{
+	bool found;
+	size_t at = locate(cfg, conf->name, &found);
+	struct config_service *svc;
+
+	if (found)
+		return NULL;
+	svc = config_alloc(sizeof(*svc));
+	svc->conf = *conf;
+	place(cfg, svc, at);
+	config_index_drop(cfg);
+	return svc;
+}
+
+/* Whether a new service or name may be called so. */
+static int name_free(const struct config *cfg, const char *name, struct poise_error *err)
+{
+	if (poise_check_name(name, err))
+		return poise_error_of(err, "service");
+	if (!config_service_named(cfg, name))
+		return 0;
+	poise_fail(err, POISE_E_EXISTS, "there is a service of this name already");
+	return poise_error_about(err, "service \"%s\"", name);
+}
+
+struct config_service *config_service_add(struct config *cfg, const char *name,
+					  enum poise_owner owner, struct poise_error *err)
+{
+	struct config_service *svc;
+	bool found;
+
+	if (name_free(cfg, name, err))
+		return NULL;
+	svc = config_alloc(sizeof(*svc));
+	svc->conf.r.state = POISE_REC_USED;
+	svc->conf.r.owner = (__u8)owner;
+	memcpy(svc->conf.name, name, strlen(name));
+	option_defaults(OPTION_SERVICE, &svc->conf);
+	place(cfg, svc, locate(cfg, name, &found));
+	return svc;
+}
+
+void config_service_del(struct config *cfg, struct config_service *svc)
+{
+	unplace(cfg, svc);
+	service_free(svc);
+	config_index_drop(cfg);
+}
+
+int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,
+			  struct poise_error *err)
+{
+	bool found;
+
+	if (name_free(cfg, name, err))
+		return -1;
+	unplace(cfg, svc);
+	memset(svc->conf.name, 0, sizeof(svc->conf.name));
+	memcpy(svc->conf.name, name, strlen(name));
+	place(cfg, svc, locate(cfg, name, &found));
+	return 0;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Members of a service: one array sorted by address, then port, the order in which tables are
+ * filled. A member that left stays in it, marked LEAVING, until its flows are gone; it counts for
+ * nothing but them.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "option.h"
+#include "text.h"
+
+#define NS_PER_MS 1000000ULL
+
+static int order(const struct config_member *m, const union poise_addr *addr, __u16 port)
+{
+	int cmp = poise_addr_cmp(&m->conf.addr, addr);
+
+	return cmp ? cmp : ntohs(m->conf.port) - ntohs(port);
+}
+
+/* The first member not before address and port. */
+static size_t locate(const struct config_service *svc, const union poise_addr *addr, __u16 port)
+{
+	size_t low = 0, high = svc->members;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order(&svc->member[middle], addr, port) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct config_member *config_member_at(const struct config_service *svc,
+				       const union poise_addr *addr, __u16 port)
+{
+	size_t at = locate(svc, addr, port);
+
+	if (at < svc->members && !order(&svc->member[at], addr, port))
+		return &svc->member[at];
+	return NULL;
+}
+
+static struct config_member *by_name(const struct config_service *svc, const char *name)
+{
+	struct config_member *leaving = NULL;
+
+	for (size_t i = 0; i < svc->members; i++) {
+		struct config_member *m = &svc->member[i];
+
+		if (strcmp(m->conf.name, name))
+			continue;
+		if (!config_member_leaving(m))
+			return m;
+		leaving = m; /* its name may have gone to a successor */
+	}
+	return leaving;
+}
+
+static struct config_member *by_endpoint(const struct config_service *svc, const char *text,
+					 struct poise_error *err)
+{
+	union poise_addr addr;
+	__u16 port;
+	size_t at;
+
+	if (poise_parse_endpoint(text, &addr, &port, err))
+		return NULL;
+	at = locate(svc, &addr, port);
+	if (at < svc->members && !order(&svc->member[at], &addr, port))
+		return &svc->member[at];
+	if (port || at == svc->members || poise_addr_cmp(&svc->member[at].conf.addr, &addr)) {
+		poise_fail_text(err, POISE_E_NOT_FOUND, text, "no such backend");
+		return NULL;
+	}
+	if (at + 1 < svc->members && !poise_addr_cmp(&svc->member[at + 1].conf.addr, &addr)) {
+		poise_fail_text(err, POISE_E_CONFLICT, text,
+				"several backends have this address: say the port too");
+		return NULL;
+	}
+	return &svc->member[at];
+}
+
+struct config_member *config_member_find(const struct config_service *svc, const char *text,
+					 struct poise_error *err)
+{
+	struct config_member *m = *text ? by_name(svc, text) : NULL;
+
+	if (m)
+		return m;
+	if (!poise_check_name(text, NULL))
+		poise_fail_text(err, POISE_E_NOT_FOUND, text, "no such backend");
+	else
+		m = by_endpoint(svc, text, err);
+	if (!m) {
+		poise_error_of(err, "backend");
+		poise_error_about(err, "service \"%s\"", svc->conf.name);
+	}
+	return m;
+}
+
+static struct config_member *place(struct config_service *svc, size_t at)
+{
+	svc->member = config_grow(svc->member, svc->members, &svc->room, sizeof(*svc->member));
+	memmove(svc->member + at + 1, svc->member + at, (svc->members - at) * sizeof(*svc->member));
+	memset(svc->member + at, 0, sizeof(*svc->member));
+	svc->members++;
+	return svc->member + at;
+}
+
+struct config_member *config_member_insert(struct config_service *svc,
+					   const struct poise_member_conf *conf)
+{
+	struct config_member *m;
+
+	if (config_member_at(svc, &conf->addr, conf->port))
+		return NULL;
+	m = place(svc, locate(svc, &conf->addr, conf->port));
+	m->conf = *conf;
+	return m;
+}
+
+struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
+					__u16 port, struct poise_error *err)
+{
+	struct config_member *m = config_member_at(svc, addr, port);
+	char text[POISE_ENDPOINT_TEXT];
+
+	if (m && !config_member_leaving(m)) {
+		poise_fail(err, POISE_E_EXISTS, "is a backend of the service already");
+		goto failed;
+	}
+	if (!m && svc->members >= CONFIG_MEMBERS_MAX) {
+		poise_fail(err, POISE_E_FULL, "a service has at most %d backends",
+			   CONFIG_MEMBERS_MAX);
+		goto failed;
+	}
+	if (!m)
+		m = place(svc, locate(svc, addr, port));
+	m->conf.addr = *addr;
+	m->conf.port = port;
+	m->conf.r.state = POISE_REC_USED;
+	m->conf.r.owner = POISE_OWNER_HAND;
+	m->conf.deadline = 0;
+	option_defaults(OPTION_BACKEND, &m->conf);
+	return m;
+failed:
+	poise_error_about(err, "backend %s", poise_format_endpoint(addr, port, text, sizeof(text)));
+	poise_error_about(err, "service \"%s\"", svc->conf.name);
+	return NULL;
+}
+
+void config_member_del(struct config_service *svc, struct config_member *m)
+{
+	size_t at = (size_t)(m - svc->member);
+
+	svc->members--;
+	memmove(m, m + 1, (svc->members - at) * sizeof(*m));
+}
+
+void config_member_leave(struct config_service *svc, struct config_member *m, __u64 now)
+{
+	if (!m->id) {
+		config_member_del(svc, m);
+		return;
+	}
+	if (config_member_leaving(m))
+		return; /* its deadline runs already */
+	m->conf.r.state = POISE_REC_LEAVING;
+	m->conf.since = now;
+	m->conf.deadline = now + svc->conf.drain_timeout * NS_PER_MS;
+}
+
+void config_member_admin(const struct config_service *svc, struct config_member *m,
+			 enum poise_admin admin, __u64 timeout, __u64 now)
+{
+	if (m->conf.admin != admin)
+		m->conf.since = now;
+	m->conf.admin = (__u8)admin;
+	if (!timeout)
+		timeout = svc->conf.drain_timeout;
+	m->conf.deadline = admin == POISE_DRAINING ? now + timeout * NS_PER_MS : 0;
+}
+
+size_t config_members_in(const struct config_service *svc)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < svc->members; i++)
+		n += !config_member_leaving(&svc->member[i]);
+	return n;
+}
+
+enum poise_mode config_mode(const struct config_service *svc, const struct config_member *m)
+{
+	return m->conf.forward_set ? m->conf.forward : svc->conf.forward;
+}
+
+__u32 config_table_size(const struct config_service *svc)
+{
+	/* Primes with slots enough that about 1 % or less of the others' slots move when one of so
+	 * many is lost, and that weights are met within 1 %. */
+	static const struct {
+		size_t members;
+		__u32 slots;
+	} automatic[] = {{6, 4099}, {25, 16381}, {102, 65537}};
+	size_t n = config_members_in(svc);
+
+	if (svc->conf.table_size)
+		return svc->conf.table_size;
+	for (size_t i = 0; i < sizeof(automatic) / sizeof(automatic[0]); i++)
+		if (n <= automatic[i].members)
+			return automatic[i].slots;
+	return 131071;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files of config_*.c share and nobody else needs: memory that never fails, growing
+ * arrays, and the index of listeners.
+ */
+#ifndef POISE_CONFIG_PRIV_H
+#define POISE_CONFIG_PRIV_H
+
+#include "config.h"
+
+/* As calloc and realloc; abort when memory is out. */
+void *config_alloc(size_t size);
+void *config_realloc(void *old, size_t size);
+/* Makes room for one more entry of this size in array, doubling. Returns the array. */
+void *config_grow(void *array, size_t used, size_t *room, size_t entry);
+
+/* Whose the listener is; NULL nobody's. Builds the index if need be. */
+struct config_service *config_index_find(struct config *cfg, const struct poise_listener_conf *l);
+void config_index_add(struct config *cfg, struct config_service *svc,
+		      const struct poise_listener_conf *l);
+/* After a listener has gone or changed hands. */
+void config_index_drop(struct config *cfg);
+/* The first listener, in order of services, that an earlier one already is; false if none. */
+bool config_index_duplicate(const struct config *cfg, const struct config_service **first,
+			    const struct config_service **second,
+			    const struct poise_listener_conf **l);
+
+static inline bool config_same_listener(const struct poise_listener_conf *a,
+					const struct poise_listener_conf *b)
+{
+	return a->addr.q[0] == b->addr.q[0] && a->addr.q[1] == b->addr.q[1] && a->port == b->port &&
+	       a->proto == b->proto;
+}
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a configuration must be as a whole. A fault of a single value is found where the value is
+ * set; here are those that take two values to be wrong. The first fault is reported, in order of
+ * services, members and listeners, so that the same configuration gives the same message.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "option.h"
+#include "text.h"
+
+/* Adds backend and service. */
+static int about_member(struct poise_error *err, const struct config_service *svc,
+			const struct config_member *m)
+{
+	char text[POISE_ENDPOINT_TEXT];
+
+	poise_error_about(err, "backend %s",
+			  poise_format_endpoint(&m->conf.addr, m->conf.port, text, sizeof(text)));
+	return poise_error_about(err, "service \"%s\"", svc->conf.name);
+}
+
+static bool mode_changes_ports(enum poise_mode mode)
+{
+	return mode == POISE_NAT || mode == POISE_LOCAL;
+}
+
+static int check_member_against(const struct config_service *svc, const struct config_member *m,
+				const struct poise_listener_conf *l, struct poise_error *err)
+{
+	enum poise_mode mode = config_mode(svc, m);
+	char text[POISE_ENDPOINT_TEXT];
+
+	if (mode_changes_ports(mode))
+		return 0;
+	poise_format_listener(l, text, sizeof(text));
+	if (m->conf.port && m->conf.port != l->port) {
+		poise_fail(err, POISE_E_CONFLICT,
+			   "port %u is not that of listener %s, and forward %s changes no ports",
+			   ntohs(m->conf.port), text,
+			   option_word(option_find(OPTION_SERVICE, "forward"), (int)mode));
+		poise_error_remedy(err, "leave the port out: the backend gets the packet's own");
+		return about_member(err, svc, m);
+	}
+	if (!poise_addr_cmp(&m->conf.addr, &l->addr)) {
+		poise_fail(err, POISE_E_CONFLICT,
+			   "the service itself listens there (%s): packets would loop", text);
+		return about_member(err, svc, m);
+	}
+	return 0;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	const struct config_member *const *x = a, *const *y = b;
+
+	return strcmp((*x)->conf.name, (*y)->conf.name);
+}
+
+static int check_names(const struct config_service *svc, struct poise_error *err)
+{
+	const struct config_member **named = config_alloc(svc->members * sizeof(*named));
+	const struct config_member *twin = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < svc->members; i++)
+		if (svc->member[i].conf.name[0] && !config_member_leaving(&svc->member[i]))
+			named[n++] = &svc->member[i];
+	qsort(named, n, sizeof(*named), name_cmp);
+	for (size_t i = 1; i < n && !twin; i++)
+		if (!name_cmp(&named[i - 1], &named[i]))
+			twin = named[i];
+	free(named);
+	if (!twin)
+		return 0;
+	poise_fail(err, POISE_E_EXISTS, "another backend is named \"%s\" too", twin->conf.name);
+	return about_member(err, svc, twin);
+}
+
+static int check_loopback(const struct config_service *svc, const struct config_member *m,
+			  struct poise_error *err)
+{
+	static const union poise_addr one = {.b = {[15] = 1}};
+	bool loopback = poise_addr_is4(&m->conf.addr) ? m->conf.addr.b[12] == 127
+						      : !poise_addr_cmp(&m->conf.addr, &one);
+
+	if (!loopback || config_mode(svc, m) == POISE_LOCAL)
+		return 0;
+	poise_fail(err, POISE_E_CONFLICT, "a loopback address is not reached over a network");
+	return about_member(err, svc, m);
+}
+
+static int check_members(const struct config_service *svc, struct poise_error *err)
+{
+	for (size_t i = 0; i < svc->members; i++) {
+		const struct config_member *m = &svc->member[i];
+
+		if (config_member_leaving(m))
+			continue;
+		if (check_loopback(svc, m, err))
+			return -1;
+		for (size_t k = 0; k < svc->conf.listeners; k++)
+			if (check_member_against(svc, m, &svc->conf.listener[k], err))
+				return -1;
+	}
+	return check_names(svc, err);
+}
+
+static int check_service(const struct config_service *svc, struct poise_error *err)
+{
+	size_t members = config_members_in(svc);
+
+	if (svc->conf.forward == OPTION_UNSAID) {
+		poise_fail(err, POISE_E_BAD_VALUE, "its forward mode must be said");
+		poise_error_remedy(err, "forward l2 if the backends share a network with the "
+					"balancer, else forward ipip");
+	} else if (!svc->conf.listeners) {
+		poise_fail(err, POISE_E_BAD_VALUE, "has no listener");
+		poise_error_remedy(err, "give it at least one ADDR:PORT");
+	} else if (svc->conf.table_size && svc->conf.table_size < members) {
+		poise_fail(err, POISE_E_CONFLICT, "table-size %u is less than its %zu backends",
+			   svc->conf.table_size, members);
+		poise_error_remedy(err, "table-size auto fits any number");
+	} else {
+		return check_members(svc, err);
+	}
+	return poise_error_about(err, "service \"%s\"", svc->conf.name);
+}
+
+static int check_limit(const char *key, size_t used, __u32 limit, struct poise_error *err)
+{
+	if (used <= limit)
+		return 0;
+	poise_fail(err, POISE_E_FULL, "%zu %s, and this instance has room for %u", used, key,
+		   limit);
+	return poise_error_remedy(err, "limits: %s, which counts when the maps are created", key);
+}
+
+static int check_limits(const struct config *cfg, struct poise_error *err)
+{
+	size_t backends = 0, listeners = 0, slots = 0;
+
+	for (size_t i = 0; i < cfg->services; i++) {
+		backends += config_members_in(cfg->service[i]);
+		listeners += cfg->service[i]->conf.listeners;
+		slots += config_table_size(cfg->service[i]);
+	}
+	if (check_limit("services", cfg->services, cfg->limits.services, err) ||
+	    check_limit("backends", backends, cfg->limits.backends, err) ||
+	    check_limit("listeners", listeners, cfg->limits.listeners, err) ||
+	    check_limit("table-slots", slots, cfg->limits.table_slots, err))
+		return -1;
+	return 0;
+}
+
+static int check_listeners(const struct config *cfg, struct poise_error *err)
+{
+	const struct config_service *first, *second;
+	const struct poise_listener_conf *l;
+	char text[POISE_ENDPOINT_TEXT];
+
+	if (!config_index_duplicate(cfg, &first, &second, &l))
+		return 0;
+	poise_fail(err, POISE_E_EXISTS, "belongs to service \"%s\"", first->conf.name);
+	poise_error_about(err, "listener %s", poise_format_listener(l, text, sizeof(text)));
+	return poise_error_about(err, "service \"%s\"", second->conf.name);
+}
+
+int config_validate(const struct config *cfg, struct poise_error *err)
+{
+	for (size_t i = 0; i < cfg->services; i++)
+		if (check_service(cfg->service[i], err))
+			return -1;
+	if (check_listeners(cfg, err))
+		return -1;
+	return cfg->has_limits ? check_limits(cfg, err) : 0;
+}
