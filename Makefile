@@ -37,12 +37,13 @@ tests	= $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/*.c))
 LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
 CLILIB	:= $(B)/libcli.a
 TESTLIB	:= $(B)/libtest.a
-SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c))
+SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/vm/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
 DATAPATH := $(call tests,datapath)
 E2E	:= $(call tests,e2e)
-TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E)
+VM	:= $(call tests,vm)
+TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E) $(VM)
 C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli bench tests/*))
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
@@ -120,6 +121,7 @@ RUN_DATAPATH = -t 120 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 120 $(wildcard tests/docs/run)
 RUN_VM	     = -t 300 $(wildcard tests/vm/run)
+export VM_TESTS = $(DATAPATH) $(VM)
 
 deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 22.04+)
 	@scripts/deps.sh
