@@ -28,6 +28,7 @@ bpftool:bpftool
 nginx:nginx-light
 ip:iproute2
 ethtool:ethtool
+ping:iputils-ping
 tcpdump:tcpdump
 nsenter:util-linux
 valgrind:valgrind

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "lab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#define WORDS_MAX 64
+#define COMMAND	  4096
+
+static char output[LAB_OUTPUT];
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+/* In the child: our programs come first, wherever the build is. */
+static void set_path(void)
+{
+	char path[8192], *build = realpath(getenv("B") ?: "build", NULL);
+
+	if (!build)
+		return;
+	snprintf(path, sizeof(path), "%s:%s/tests/lab:%s", build, build, getenv("PATH"));
+	setenv("PATH", path, 1);
+	setenv("POISE_BUILD", build, 1);
+	free(build);
+}
+
+static pid_t spawn(char *const argv[], int out)
+{
+	pid_t pid = fork();
+
+	cr_assert(pid >= 0, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	set_path();
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* To its end: a command that leaves a daemon behind leaves the pipe open, so the output goes
+ * through a file. */
+static int run(char *const argv[])
+{
+	FILE *file = tmpfile();
+	int status;
+	size_t len;
+	pid_t pid;
+
+	cr_assert(file, "tmpfile: %s", strerror(errno));
+	pid = spawn(argv, fileno(file));
+	cr_assert(waitpid(pid, &status, 0) == pid);
+	rewind(file);
+	len = fread(output, 1, sizeof(output) - 1, file);
+	output[len] = '\0';
+	fclose(file);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run_on(const struct lab *l, const char *node, const char *command)
+{
+	char *argv[] = {
+		"tests/lab/lab", "exec", "--name", (char *)l->name, (char *)node, "sh", "-c",
+		(char *)command, NULL};
+
+	return run(argv);
+}
+
+/* ---- public -----------------------------------------------------------------------------------*/
+
+int lab_host(const char **out, const char *fmt, ...)
+{
+	char command[COMMAND], *argv[] = {"sh", "-c", command, NULL};
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	status = run(argv);
+	if (out)
+		*out = output;
+	return status;
+}
+
+void lab_up(struct lab *l, const char *options)
+{
+	static unsigned int labs;
+	int status;
+
+	if (geteuid())
+		cr_skip_test("needs root: it makes network namespaces");
+	snprintf(l->name, sizeof(l->name), "t%d.%u", getpid(), labs++);
+	snprintf(l->log, sizeof(l->log), "/tmp/poise-test.%s", l->name);
+	status = lab_host(NULL, "tests/lab/lab up --name %s --owner %d %s", l->name, getpid(),
+			  options);
+	cr_assert(status == 0, "lab up %s: %s", options, output);
+}
+
+void lab_down(struct lab *l)
+{
+	if (!l->name[0])
+		return;
+	lab_host(NULL, "tests/lab/lab down --name %s; rm -f %s.*", l->name, l->log);
+	l->name[0] = '\0';
+}
+
+int lab_run(const struct lab *l, const char *node, const char **out, const char *fmt, ...)
+{
+	char command[COMMAND];
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	status = run_on(l, node, command);
+	if (out)
+		*out = output;
+	return status;
+}
+
+const char *lab_must(const struct lab *l, const char *node, const char *fmt, ...)
+{
+	char command[COMMAND];
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	status = run_on(l, node, command);
+	cr_assert(status == 0, "%s# %s\nexit status %d\n%s", node, command, status, output);
+	return output;
+}
+
+void lab_until(const struct lab *l, const char *node, int seconds, const char *fmt, ...)
+{
+	double deadline = now() + seconds;
+	char command[COMMAND];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	while (run_on(l, node, command)) {
+		cr_assert(now() < deadline, "%s# %s\nnot within %d s\n%s", node, command, seconds,
+			  output);
+		nap();
+	}
+}
+
+static pid_t start(const struct lab *l, const char *node, char *command, const char *log)
+{
+	char *argv[WORDS_MAX] = {"tests/lab/lab", "exec", "--name", (char *)l->name, (char *)node};
+	int n = 5, out;
+	pid_t pid;
+
+	for (char *word = strtok(command, " "); word; word = strtok(NULL, " ")) {
+		cr_assert(n < WORDS_MAX - 1);
+		argv[n++] = word;
+	}
+	out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	cr_assert(out >= 0, "%s: %s", log, strerror(errno));
+	/* `lab exec` ends in exec, so this is the program's own pid. */
+	pid = spawn(argv, out);
+	close(out);
+	return pid;
+}
+
+pid_t lab_start(const struct lab *l, const char *node, const char *fmt, ...)
+{
+	char command[COMMAND], log[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	snprintf(log, sizeof(log), "%s.%s", l->log, node);
+	return start(l, node, command, log);
+}
+
+pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
+{
+	static unsigned int servers;
+	char command[COMMAND], log[96];
+	double deadline = now() + 10;
+	va_list ap;
+	pid_t pid;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	snprintf(log, sizeof(log), "%s.%s.%u", l->log, node, servers++);
+	pid = start(l, node, command, log);
+	while (lab_host(NULL, "grep -q ready %s", log)) {
+		lab_host(NULL, "cat %s", log);
+		cr_assert(now() < deadline && waitpid(pid, NULL, WNOHANG) == 0,
+			  "%s# %s\ndoes not get ready\n%s", node, fmt, output);
+		nap();
+	}
+	return pid;
+}
+
+void lab_stop(pid_t pid, int sig)
+{
+	kill(pid, sig);
+	waitpid(pid, NULL, 0);
+}
+
+pid_t lab_poised(const struct lab *l, const char *node)
+{
+	pid_t pid = lab_start(l, node, "poised");
+	double deadline = now() + 20;
+
+	/* status says 3 while something is degraded, but then it answers. */
+	while (lab_run(l, node, NULL, "poise status") == 1) {
+		cr_assert(now() < deadline && waitpid(pid, NULL, WNOHANG) == 0,
+			  "poised on %s does not start: %s", node,
+			  (lab_host(NULL, "cat %s.%s", l->log, node), output));
+		nap();
+	}
+	return pid;
+}
