@@ -119,7 +119,7 @@ $(B)/flags: FORCE
 RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 120 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
-RUN_DOCS     = -t 120 $(wildcard tests/docs/run)
+RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
 RUN_VM	     = -t 300 $(wildcard tests/vm/run)
 export VM_TESTS = $(DATAPATH) $(VM)
 
@@ -147,7 +147,7 @@ test-datapath: $(DATAPATH) ## Packets through the loaded program
 test-e2e: all lab $(E2E) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
-test-docs: all tests ## The command blocks of README and the man pages
+test-docs: all lab ## The command blocks of README and the man pages
 	@B=$(B) tests/run $(RUN_DOCS)
 
 test-vm: all tests ## Debian's 6.1 and 6.12 kernels, booted in QEMU
