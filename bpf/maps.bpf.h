@@ -8,13 +8,13 @@
 
 #include "../maps/abi.h"
 
-#define POISE_ARRAY(NAME, VALUE)                           \
-	struct {                                           \
-		__uint(type, BPF_MAP_TYPE_ARRAY);          \
-		__uint(map_flags, BPF_F_MMAPABLE);         \
-		__uint(max_entries, 1);                    \
-		__type(key, __u32);                        \
-		__type(value, VALUE);                      \
+#define POISE_ARRAY(NAME, VALUE)                                                                   \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(max_entries, 1);                                                            \
+		__type(key, __u32);                                                                \
+		__type(value, VALUE);                                                              \
 	} NAME SEC(".maps")
 
 POISE_ARRAY(meta, struct poise_meta);
@@ -48,12 +48,12 @@ struct {
 } drops SEC(".maps");
 
 /* Knobs set at load: constants to the verifier, so that what they turn off costs nothing. */
-const volatile __u64 poise_key0 = 0; /* hash_key[0], [1] of meta */
-const volatile __u64 poise_key1 = 0;
-const volatile __u32 poise_bucket_mask = 0;   /* meta.flow_buckets - 1 */
-const volatile __u32 poise_slot_mask = 0;     /* meta.listener_slots - 1 */
-const volatile __u32 poise_seed_mask = 0;     /* meta.listener_seeds - 1 */
-const volatile __u32 poise_members = 1;	      /* meta.members: stride of counters, own, others */
-const volatile __u32 poise_jiffies_mult = 1;  /* seconds = jiffies64 * mult >> 32 */
+POISE_KNOB __u64 poise_key0 = 0; /* hash_key[0], [1] of meta */
+POISE_KNOB __u64 poise_key1 = 0;
+POISE_KNOB __u32 poise_bucket_mask = 0;  /* meta.flow_buckets - 1 */
+POISE_KNOB __u32 poise_slot_mask = 0;    /* meta.listener_slots - 1 */
+POISE_KNOB __u32 poise_seed_mask = 0;    /* meta.listener_seeds - 1 */
+POISE_KNOB __u32 poise_members = 1;	     /* meta.members: stride of counters, own, others */
+POISE_KNOB __u32 poise_jiffies_mult = 1; /* seconds = jiffies64 * mult >> 32 */
 
 #endif

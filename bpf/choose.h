@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Step 4: the policies. Each is a file of its own and a line here:
+ *
+ *   __u64 place(const struct packet *, const struct poise_service_rec *): the hash by which the
+ *   policy reads its service's table. Inlined. Policies that choose by load own a table too, for
+ *   flows picked up mid-way and for full buckets.
+ *
+ *   answer_t choose(struct packet *): the member for a new flow. A global function: the verifier
+ *   looks at each once, however many there are.
+ */
+#ifndef POISE_CHOOSE_H
+#define POISE_CHOOSE_H
+
+#include "maglev.h"
+#include "source_hash.h"
+#include "table.h"
+
+#define POISE_POLICY_TABLE(P)                                                                      \
+	P(POISE_MAGLEV, maglev_place, table_choose)                                                \
+	P(POISE_SOURCE_HASH, source_hash_place, table_choose)
+
+static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
+					  const struct poise_service_rec *rec)
+{
+	switch (policy) {
+#define POLICY_PLACE(id, place, choose)                                                            \
+	case id: return place(p, rec);
+		POISE_POLICY_TABLE(POLICY_PLACE)
+	}
+	return p->hash;
+}
+
+static __always_inline answer_t policy_choose(struct packet *p, const struct poise_service_rec *rec)
+{
+	switch (rec->policy) {
+#define POLICY_CHOOSE(id, place, choose)                                                           \
+	case id: return choose(p);
+		POISE_POLICY_TABLE(POLICY_CHOOSE)
+	}
+	return table_choose(p);
+}
+
+/* The hashes that everything after goes by. */
+static __always_inline void choose_hashes(struct packet *p, const struct poise_service_rec *rec)
+{
+	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, rec->salt, poise_key0,
+				  poise_key1);
+	p->place = policy_place(rec->policy, p, rec);
+	if (UNLIKELY(rec->base_size))
+		p->base = policy_place(rec->base_hash, p, rec);
+}
+
+#endif

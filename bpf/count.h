@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is counted: a line per member and CPU, and per service the reasons for drops. Gauges are
+ * changed by atomic additions, since a packet may interrupt the sweeper on its CPU; packets and
+ * bytes only ever by packets.
+ */
+#ifndef POISE_COUNT_H
+#define POISE_COUNT_H
+
+#include "packet.h"
+
+/* This CPU's place of a member in counters, own and others. */
+static __always_inline __u32 count_place(__u32 member)
+{
+	return bpf_get_smp_processor_id() * poise_members + member;
+}
+
+static __always_inline void count_packet(__u32 member, __u32 bytes)
+{
+	__u32 place = count_place(member);
+	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+
+	if (!c)
+		return;
+	c->packets++;
+	c->bytes += bytes;
+}
+
+static __always_inline void count_gauge(__u32 member, bool opened)
+{
+	__u32 place = count_place(member);
+	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+	poise_load *load = bpf_map_lookup_elem(&own, &place);
+
+	if (!c || !load)
+		return;
+	__sync_fetch_and_add(opened ? &c->opened : &c->closed, 1);
+	__sync_fetch_and_add(load, opened ? 1 : -1);
+}
+
+static __always_inline void count_opened(__u32 member)
+{
+	count_gauge(member, true);
+}
+
+static __always_inline void count_closed(__u32 member)
+{
+	count_gauge(member, false);
+}
+
+static __always_inline void count_reason(__u32 service, __u32 reason)
+{
+	struct poise_drops *d = bpf_map_lookup_elem(&drops, &service);
+
+	if (d && reason < POISE_REASON_SLOTS)
+		d->count[reason]++;
+}
+
+static __always_inline int drop(__u32 service, answer_t why)
+{
+	count_reason(service, DROP_REASON(why));
+	return XDP_DROP;
+}
+
+#endif

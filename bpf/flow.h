@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Flow words (maps/abi.h): what they say, and how they are found. A word changes by compare-and-
+ * swap alone, and who swaps it counts what that opened and closed, so gauges are exact.
+ */
+#ifndef POISE_FLOW_H
+#define POISE_FLOW_H
+
+#include "count.h"
+#include "listener.h"
+#include "member.h"
+#include "stamp.h"
+
+static __always_inline __u64 flow_word(__u32 tag, __u32 member, __u32 low)
+{
+	return (__u64)tag << POISE_WORD_TAG_SHIFT | member << POISE_WORD_MEMBER_SHIFT | low;
+}
+
+static __always_inline bool flow_is_udp(__u64 word)
+{
+	return POISE_WORD_TAG(word) & POISE_TAG_UDP;
+}
+
+/* NEW, PICKUP, EST: the states that gauges count. */
+static __always_inline bool flow_is_live(__u64 word)
+{
+	__u32 state = POISE_WORD_STATE(word);
+
+	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
+}
+
+/* Puts `to` in place of `from` and counts; 0 if somebody else was quicker. again: the slot now
+ * holds another flow, even if its member is the same. */
+__noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int again)
+{
+	bool was, is;
+
+	if (!word || !__sync_bool_compare_and_swap(word, from, to))
+		return 0;
+	was = flow_is_live(from);
+	is = flow_is_live(to);
+	if (!again && was == is && POISE_WORD_MEMBER(from) == POISE_WORD_MEMBER(to))
+		return 1;
+	if (was)
+		count_closed(POISE_WORD_MEMBER(from));
+	if (is)
+		count_opened(POISE_WORD_MEMBER(to));
+	return 1;
+}
+
+static __always_inline struct poise_bucket *flow_bucket(__u64 hash)
+{
+	__u32 at = hash & poise_bucket_mask;
+
+	return bpf_map_lookup_elem(&flows, &at);
+}
+
+/* The lowest slot but `except` with this tag and a member of this service, or of nobody any more
+ * (then the word is void, and as good a place as any); -1 if there is none. */
+__noinline int flow_find(struct poise_bucket *b, __u32 tag, __u32 service, int except, __u64 *word)
+{
+	if (!b || !word)
+		return -1;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
+		__u64 w = ONCE(b->word[i]);
+		struct poise_member *m;
+
+		if (i == except || !w || POISE_WORD_TAG(w) != tag)
+			continue;
+		m = member_get(POISE_WORD_MEMBER(w));
+		if (m && m->service && m->service != service)
+			continue;
+		*word = w;
+		return i;
+	}
+	return -1;
+}
+
+/* A word that only waits for the sweeper: its member is gone, or it has been silent for too long.
+ */
+__noinline int flow_is_dead(__u64 word, __u32 seconds)
+{
+	struct poise_member *m = member_get(POISE_WORD_MEMBER(word));
+	struct poise_service_rec *rec;
+	struct poise_service *s;
+	__u32 service, active;
+
+	if (!m || !(service = m->service))
+		return 1;
+	s = bpf_map_lookup_elem(&services, &service);
+	if (!s)
+		return 1;
+	active = ONCE(s->active);
+	if (active & POISE_SERVICE_GONE)
+		return 1;
+	rec = &s->rec[active & 1];
+	return stamp_expired(word, stamp_timeout(rec, POISE_WORD_STATE(word), flow_is_udp(word)),
+			     seconds);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Step 2: whose packet is it. The collision-free array hash of maps/abi.h: one seed, one entry, one
+ * comparison. Most of what is not ours ends at a seed of 0.
+ */
+#ifndef POISE_LISTENER_H
+#define POISE_LISTENER_H
+
+#include "packet.h"
+
+static __always_inline __u32 listener_service(const struct packet *p, __u16 port)
+{
+	__u64 hash = poise_listener_hash(&p->dst, port, p->proto);
+	__u32 bucket = hash & poise_seed_mask;
+	__u32 *seed = bpf_map_lookup_elem(&listener_seeds, &bucket);
+	struct poise_listener *l;
+	__u32 slot, value;
+
+	if (!seed || !(value = ONCE(*seed)))
+		return 0;
+	slot = poise_listener_slot(hash, value) & poise_slot_mask;
+	l = bpf_map_lookup_elem(&listeners, &slot);
+	if (!l || l->addr.q[1] != p->dst.q[1] || l->addr.q[0] != p->dst.q[0])
+		return 0;
+	if (l->port != port || l->proto != p->proto)
+		return 0;
+	return ONCE(l->service);
+}
+
+static __always_inline bool listener_any_port(void)
+{
+	__u32 zero = 0;
+	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
+
+	return m && ONCE(m->any_port);
+}
+
+/* The record in force of a service, by the packet that found it; NULL if it is gone. */
+static __always_inline struct poise_service_rec *service_record(__u32 id, __u32 copy)
+{
+	struct poise_service *s = bpf_map_lookup_elem(&services, &id);
+
+	return s ? &s->rec[copy & 1] : NULL;
+}
+
+/* NULL: nobody listens there. */
+static __always_inline struct poise_service_rec *listener_find(struct packet *p)
+{
+	__u32 id = listener_service(p, p->ports >> 16);
+	struct poise_service *s;
+	__u32 active;
+
+	if (!id && listener_any_port())
+		id = listener_service(p, 0);
+	if (!id)
+		return NULL;
+	s = bpf_map_lookup_elem(&services, &id);
+	if (!s)
+		return NULL;
+	active = ONCE(s->active);
+	if (active & POISE_SERVICE_GONE)
+		return NULL;
+	p->service = id;
+	p->record = active & 1;
+	return &s->rec[active & 1];
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A packet, and what its way through the pipeline finds out about it. One structure, filled from
+ * top to bottom: parse.h, listener.h, flow and policy. It lives on the program's stack and is
+ * handed by address to the slow paths, which are functions of their own.
+ */
+#ifndef POISE_PACKET_H
+#define POISE_PACKET_H
+
+#include "platform.h"
+#include "maps.bpf.h"
+#include "../maps/hash.h"
+
+struct packet {
+	/* parse.h */
+	union poise_addr src;
+	union poise_addr dst;
+	__u32 ports;   /* source | destination << 16, as loaded from the packet */
+	__u16 l3;      /* offset of the IP header */
+	__u16 length;  /* bytes of the IP packet by its own account */
+	__u8 proto;    /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 tcp;      /* TCP's flags: FIN SYN RST PSH ACK from bit 0; 0 for UDP */
+	__u8 v6;       /* 0: IPv4 */
+	__u8 tos;      /* TOS or traffic class */
+	__u8 ttl;      /* TTL or hop limit */
+	__u8 record;   /* listener.h: which copy of the service's record is in force */
+	__u16 service; /* listener.h: id */
+	/* choose.h */
+	__u64 hash;    /* of the flow */
+	__u64 place;   /* the hash by which the service's policy reads its table */
+	__u64 base;    /* the same for a base table of its own */
+	__u32 seconds; /* now, on the stamps' clock (stamp.h) */
+	__u32 spare;
+};
+
+#define TCP_FIN 0x01
+#define TCP_SYN 0x02
+#define TCP_RST 0x04
+#define TCP_ACK 0x10
+
+/* What a packet is to its flow. */
+enum packet_kind {
+	PACKET_SYN,
+	PACKET_DATA,
+	PACKET_FIN,
+	PACKET_RST,
+	PACKET_UDP,
+	PACKET_KINDS,
+};
+
+static __always_inline enum packet_kind packet_kind(const struct packet *p)
+{
+	if (p->proto == IPPROTO_UDP)
+		return PACKET_UDP;
+	if (p->tcp & TCP_RST)
+		return PACKET_RST;
+	if ((p->tcp & (TCP_SYN | TCP_ACK)) == TCP_SYN)
+		return PACKET_SYN;
+	return p->tcp & TCP_FIN ? PACKET_FIN : PACKET_DATA;
+}
+
+/* Neither opens, closes nor resets: an established flow's word need not change for it. */
+static __always_inline bool packet_plain(const struct packet *p)
+{
+	return !(p->tcp & (TCP_SYN | TCP_FIN | TCP_RST));
+}
+
+/* An answer on the packet's way: a member's id, or DROP with the reason. */
+typedef __u32 answer_t;
+
+#define DROP_BIT	    0x80000000u
+#define DROP(symbol)	    (DROP_BIT | POISE_R_##symbol)
+#define IS_DROP(answer)	    ((answer)&DROP_BIT)
+#define DROP_REASON(answer) ((answer) & ~DROP_BIT)
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Step 1: what is in the frame. Answers false for all that cannot be for a service, which then
+ * passes untouched: not IP, fragments, neither TCP nor UDP, headers cut short, lengths beyond the
+ * frame. The IP length counts, never the frame's: short frames are padded.
+ *
+ * Inlined: Ethernet, IPv4 with or without options, IPv6. Called: VLAN tags, extension headers.
+ */
+#ifndef POISE_PARSE_H
+#define POISE_PARSE_H
+
+#include "packet.h"
+
+#define IP4_FRAGMENT   0x3fff /* more fragments, or an offset */
+#define IP6_EXTENSIONS 6      /* RFC 8200 section 4.1 names six kinds, each at most once or twice */
+#define IP6_CHAIN_MAX  512    /* bytes of extension headers looked through */
+
+struct vlan_tag {
+	__be16 tci;
+	__be16 type; /* of what follows */
+};
+
+struct extension {
+	__u8 next;
+	__u8 length; /* in 8 bytes, without the first 8 */
+	__u8 type;
+	__u8 left;
+};
+
+static __always_inline bool is_vlan(__be16 type)
+{
+	return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD);
+}
+
+/* Skips up to two tags; the offset of what follows them, with its type in the high half. */
+__noinline __u32 parse_tags(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+	struct vlan_tag *tag = (void *)(eth + 1);
+	__u32 type;
+
+	if ((void *)(tag + 1) > end)
+		return 0;
+	type = tag->type;
+	if (!is_vlan(type))
+		return type << 16 | (sizeof(*eth) + sizeof(*tag));
+	if ((void *)(tag + 2) > end)
+		return 0;
+	type = tag[1].type;
+	return type << 16 | (sizeof(*eth) + 2 * sizeof(*tag));
+}
+
+/* Follows IPv6 extension headers from offset `at`, where a header of kind `next` begins; the offset
+ * of TCP or UDP with its number in the high half, 0 if there is none to be had. */
+__noinline __u32 parse_extensions(struct xdp_md *ctx, __u32 at, __u32 next)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 limit = at + IP6_CHAIN_MAX;
+
+	for (int i = 0; i <= IP6_EXTENSIONS; i++) {
+		struct extension *e;
+
+		if (next == IPPROTO_TCP || next == IPPROTO_UDP)
+			return next << 16 | at;
+		if (at > limit || at > IP6_CHAIN_MAX * 2)
+			return 0;
+		e = data + at;
+		if ((void *)(e + 1) > end)
+			return 0;
+		/* A fragment, or a destination that is only a station on the way, is not for us. */
+		if (next == IPPROTO_ROUTING && e->left)
+			return 0;
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS && next != IPPROTO_ROUTING)
+			return 0;
+		next = e->next;
+		at += (e->length + 1) * 8;
+	}
+	return 0;
+}
+
+/* The transport header at offset l4; room is what the IP length leaves for it. */
+static __always_inline bool parse_l4(struct xdp_md *ctx, struct packet *p, __u32 l4, __s32 room)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *at = data + l4;
+
+	if (p->proto == IPPROTO_TCP) {
+		struct tcphdr *tcp = at;
+
+		if (room < (__s32)sizeof(*tcp) || (void *)(tcp + 1) > end)
+			return false;
+		p->ports = *(__u32 *)at;
+		p->tcp = ((__u8 *)at)[13];
+		return true;
+	}
+	if (p->proto == IPPROTO_UDP) {
+		struct udphdr *udp = at;
+
+		if (room < (__s32)sizeof(*udp) || (void *)(udp + 1) > end)
+			return false;
+		p->ports = *(__u32 *)at;
+		p->tcp = 0;
+		return true;
+	}
+	return false;
+}
+
+static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct iphdr *ip = data + p->l3;
+	__u32 header;
+
+	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
+		return false;
+	if (ip->frag_off & bpf_htons(IP4_FRAGMENT))
+		return false;
+	header = ip->ihl * 4;
+	p->length = bpf_ntohs(ip->tot_len);
+	if ((void *)ip + p->length > end)
+		return false;
+	p->src.w[2] = p->dst.w[2] = bpf_htonl(0xffff);
+	p->src.w[3] = ip->saddr;
+	p->dst.w[3] = ip->daddr;
+	p->proto = ip->protocol;
+	p->tos = ip->tos;
+	p->ttl = ip->ttl;
+	return parse_l4(ctx, p, p->l3 + header, p->length - header);
+}
+
+static __always_inline void addr_copy(union poise_addr *to, const struct in6_addr *from)
+{
+	__builtin_memcpy(to, from, sizeof(*to));
+}
+
+static __always_inline bool parse_ip6(struct xdp_md *ctx, struct packet *p)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ipv6hdr *ip = data + p->l3;
+	__u32 l4 = p->l3 + sizeof(*ip);
+	__u32 length;
+
+	if ((void *)(ip + 1) > end || ip->version != 6)
+		return false;
+	length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
+	if (length > 0xffff || (void *)ip + length > end)
+		return false;
+	p->v6 = 1;
+	p->length = length;
+	addr_copy(&p->src, &ip->saddr);
+	addr_copy(&p->dst, &ip->daddr);
+	p->proto = ip->nexthdr;
+	p->tos = bpf_ntohs(*(__be16 *)ip) >> 4;
+	p->ttl = ip->hop_limit;
+	if (UNLIKELY(p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)) {
+		__u32 found = parse_extensions(ctx, l4, p->proto);
+
+		p->proto = found >> 16;
+		l4 = found & 0x7ff;
+	}
+	return parse_l4(ctx, p, l4, p->l3 + length - l4);
+}
+
+static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+	__be16 type;
+
+	if ((void *)(eth + 1) > end)
+		return false;
+	/* Sent to a group: unicast IP in such a frame is nobody's to forward (RFC 1122, 3.3.6). */
+	if (eth->h_dest[0] & 1)
+		return false;
+	type = eth->h_proto;
+	p->l3 = sizeof(*eth);
+	if (UNLIKELY(is_vlan(type))) {
+		__u32 found = parse_tags(ctx);
+
+		type = found >> 16;
+		p->l3 = found & 0x1f;
+	}
+	if (type == bpf_htons(ETH_P_IP))
+		return parse_ip4(ctx, p);
+	if (type == bpf_htons(ETH_P_IPV6))
+		return parse_ip6(ctx, p);
+	return false;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where the programs run: in the kernel, or natively (native.h supplies maps and helpers) for unit
+ * tests, fuzzing and instruction counts. Nothing else in bpf/ asks which.
+ */
+#ifndef POISE_PLATFORM_H
+#define POISE_PLATFORM_H
+
+#ifdef __bpf__
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#define POISE_KNOB const volatile
+#else
+#include "native.h"
+#endif
+
+#include <stdbool.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+
+/* A word that others change while we look: read it once. */
+#define ONCE(x)	    (*(const volatile typeof(x) *)&(x))
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Hides from the compiler where a value came from. */
+#define BARRIER(x) asm volatile("" : "+r"(x))
+
+#endif

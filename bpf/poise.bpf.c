@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A packet's way through the balancer, one line a step. What is for no service passes untouched;
+ * what is for one is forwarded or dropped for a counted reason, never passed on.
+ */
+#include "parse.h"
+#include "listener.h"
+#include "find.h"
+#include "forward.h"
+#include "sweep.h"
+
+SEC("xdp")
+int poise_xdp(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	struct poise_service_rec *service;
+	answer_t member;
+
+	if (!parse(ctx, &p))
+		return XDP_PASS;
+	service = listener_find(&p);
+	if (!service)
+		return XDP_PASS;
+	if (p.ttl <= 1)
+		return drop(p.service, DROP(TTL));
+	member = find(&p, service);
+	if (IS_DROP(member))
+		return drop(p.service, member);
+	return forward(ctx, &p, member);
+}
+
+/* Frees what is over in a part of the flow table (struct poise_sweep). */
+SEC("syscall")
+int poise_sweep(struct poise_sweep *io)
+{
+	return sweep(io);
+}
+
+/* The two clocks side by side: HZ, which no program is told, follows from two calls. */
+SEC("syscall")
+int poise_clock(struct poise_clock *io)
+{
+	io->jiffies = bpf_jiffies64();
+	io->ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

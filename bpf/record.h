@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Step 5: a flow's word goes into its bucket: the lowest free slot, else in place of the least
+ * valuable word. Then the eight words are read again, since another CPU may have recorded the same
+ * flow meanwhile: of two words with one tag the higher-indexed goes.
+ */
+#ifndef POISE_RECORD_H
+#define POISE_RECORD_H
+
+#include "transition.h"
+
+enum recorded {
+	RECORDED,
+	RECORD_AGAIN, /* somebody was quicker: look again */
+	RECORD_FULL,
+};
+
+/* Whom a full bucket gives up first; 0 never goes. */
+const __u8 victim_class[TRANSITION_ROWS] = {
+	[POISE_FLOW_RST] = 5,	   [POISE_FLOW_FIN] = 4,    [POISE_FLOW_NEW] = 3,
+	[POISE_FLOW_AFFINITY] = 2, [POISE_FLOW_PICKUP] = 1,
+};
+
+/* The slot to record in, and what it holds now (0: free); -1 if all eight are established. */
+__noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
+{
+	__u32 best = 0;
+	int slot = -1;
+
+	if (!b || !old)
+		return -1;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
+		__u64 w = ONCE(b->word[i]);
+		__u32 class = victim_class[POISE_WORD_STATE(w)];
+		__u32 value = class << 24 | stamp_age(w, seconds);
+
+		if (!w) {
+			*old = 0;
+			return i;
+		}
+		if (class && value > best) {
+			best = value;
+			slot = i;
+			*old = w;
+		}
+	}
+	return slot;
+}
+
+/* Among established flows, one that is over but not yet swept; -1 if there is none. */
+__noinline int record_dead_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
+{
+	if (!b || !old)
+		return -1;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
+		__u64 w = ONCE(b->word[i]);
+
+		if (!flow_is_dead(w, seconds))
+			continue;
+		*old = w;
+		return i;
+	}
+	return -1;
+}
+
+static __always_inline enum recorded record_alone(struct poise_bucket *b, __u32 service, int slot,
+						  __u64 word)
+{
+	__u64 twin = 0;
+	int other = flow_find(b, POISE_WORD_TAG(word), service, slot, &twin);
+
+	if (LIKELY(other < 0))
+		return RECORDED;
+	count_reason(service, POISE_R_DUPLICATE);
+	if (other > slot) {
+		flow_swap(&b->word[other & 7], twin, 0, false);
+		return RECORDED;
+	}
+	flow_swap(&b->word[slot & 7], word, 0, false);
+	return RECORD_AGAIN;
+}
+
+static __always_inline enum recorded record(struct poise_bucket *b, __u32 service, __u64 word,
+					    __u32 seconds)
+{
+	__u64 old = 0;
+	int slot = record_slot(b, seconds, &old);
+
+	if (UNLIKELY(slot < 0))
+		slot = record_dead_slot(b, seconds, &old);
+	if (UNLIKELY(slot < 0))
+		return RECORD_FULL;
+	if (!flow_swap(&b->word[slot & 7], old, word, true))
+		return RECORD_AGAIN;
+	if (old)
+		count_reason(service, POISE_R_EVICTED);
+	return record_alone(b, service, slot, word);
+}
+
+#endif

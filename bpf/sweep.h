@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The sweeper: frees the words of flows that are over, or by force those of a service or member. A
+ * SEC("syscall") program: once begun it runs to its end whatever happens to its caller, so a word
+ * that is freed is also counted. Callers hold the instance's lock, so no member's id is given away
+ * under a sweep.
+ */
+#ifndef POISE_SWEEP_H
+#define POISE_SWEEP_H
+
+#include "flow.h"
+
+struct sweep {
+	struct poise_sweep io;
+	__u32 seconds;
+	__u32 spare;
+};
+
+static __always_inline bool sweep_frees(const struct sweep *s, __u64 word)
+{
+	__u32 id = POISE_WORD_MEMBER(word);
+	struct poise_member *m;
+
+	if (s->io.kind != POISE_SWEEP_FORCE)
+		return flow_is_dead(word, s->seconds);
+	if (s->io.member && s->io.member != id)
+		return false;
+	m = member_get(id);
+	return !s->io.service || (m && m->service == s->io.service);
+}
+
+static __always_inline void sweep_word(struct sweep *s, __u64 *at)
+{
+	__u64 word = ONCE(*at);
+
+	if (!word)
+		return;
+	if (sweep_frees(s, word) && flow_swap(at, word, 0, false)) {
+		s->io.freed++;
+		return;
+	}
+	s->io.used++;
+	s->io.live += flow_is_live(word);
+}
+
+/* Callback of bpf_loop. */
+static long sweep_bucket(__u32 index, struct sweep *s)
+{
+	__u32 at = s->io.first + index;
+	struct poise_bucket *b = bpf_map_lookup_elem(&flows, &at);
+
+	if (!b)
+		return 1;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++)
+		sweep_word(s, &b->word[i]);
+	return 0;
+}
+
+static __always_inline int sweep(struct poise_sweep *io)
+{
+	struct sweep s = {.io = *io, .seconds = stamp_seconds()};
+
+	if (s.io.count > POISE_SWEEP_BUCKETS)
+		s.io.count = POISE_SWEEP_BUCKETS;
+	s.io.freed = s.io.live = s.io.used = 0;
+	bpf_loop(s.io.count, sweep_bucket, &s, 0);
+	io->freed = s.io.freed;
+	io->live = s.io.live;
+	io->used = s.io.used;
+	return 0;
+}
+
+#endif
