@@ -25,6 +25,8 @@ struct config_interface {
 	__u8 shared; /* through libxdp's dispatcher */
 };
 
+#define CONFIG_IDS_MAX 65535 /* services, and backends of all: ids are 16 bits, 0 is never used */
+
 struct config_limits {
 	__u32 services;	   /* 4096 */
 	__u32 backends;	   /* 32768 (of all services together; at most 65535) */
@@ -41,11 +43,13 @@ struct config_limits {
 struct config_member {
 	__u16 id;	 /* 0: none yet; commit gives it one */
 	bool admin_said; /* the file says `admin`; else apply leaves the member's as it is */
+	int line;	 /* in config.file; 0 none */
 	struct poise_member_conf conf;
 };
 
 struct config_service {
 	__u16 id; /* 0: none yet */
+	int line; /* in config.file; 0 none */
 	struct poise_service_conf conf;
 	struct config_member *member; /* sorted by address, port */
 	size_t members;
@@ -54,6 +58,7 @@ struct config_service {
 
 struct config {
 	__u64 generation; /* of the instance when read */
+	char file[256];	  /* whose lines the services and members name; empty none */
 	bool has_hash_key;
 	__u64 hash_key[2];
 	bool has_limits; /* a file's limits count only when the maps are created */
@@ -136,8 +141,11 @@ __u32 config_table_size(const struct config_service *svc);
 
 /* ---- the file ---------------------------------------------------------------------------------*/
 
-/* Parses YAML. file is the name for messages, text its content. Unknown keys are errors with "did
- * you mean"; every error has file and line. Returns a new config, all owned by POISE_OWNER_FILE. */
+#define CONFIG_FILE_MAX (32 << 20) /* bytes: 65535 services and backends take a third of it */
+
+/* Parses YAML and validates. file is the name for messages, text its content. Unknown keys are
+ * errors with "did you mean"; every error has file and line. Returns a new config, all owned by
+ * POISE_OWNER_FILE. An empty file is a configuration of nothing: config_apply minds. */
 struct config *config_parse(const char *file, const char *text, size_t length,
 			    struct poise_error *err);
 /* The same from a path, "-" standard input. */

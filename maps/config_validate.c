@@ -5,6 +5,7 @@
  * services, members and listeners, so that the same configuration gives the same message.
  */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,23 @@
 #include "option.h"
 #include "text.h"
 
-/* Adds backend and service. */
+/* Adds the service, and the line it begins in if no better one is known. */
+static int about_service(struct poise_error *err, const struct config_service *svc)
+{
+	if (!err->line)
+		err->line = svc->line;
+	return poise_error_about(err, "service \"%s\"", svc->conf.name);
+}
+
 static int about_member(struct poise_error *err, const struct config_service *svc,
 			const struct config_member *m)
 {
 	char text[POISE_ENDPOINT_TEXT];
 
+	err->line = m->line;
 	poise_error_about(err, "backend %s",
 			  poise_format_endpoint(&m->conf.addr, m->conf.port, text, sizeof(text)));
-	return poise_error_about(err, "service \"%s\"", svc->conf.name);
+	return about_service(err, svc);
 }
 
 static bool mode_changes_ports(enum poise_mode mode)
@@ -56,28 +65,35 @@ static int check_member_against(const struct config_service *svc, const struct c
 static int name_cmp(const void *a, const void *b)
 {
 	const struct config_member *const *x = a, *const *y = b;
+	int order = strcmp((*x)->conf.name, (*y)->conf.name);
 
-	return strcmp((*x)->conf.name, (*y)->conf.name);
+	return order ? order : (*x)->line - (*y)->line;
 }
 
 static int check_names(const struct config_service *svc, struct poise_error *err)
 {
 	const struct config_member **named = config_alloc(svc->members * sizeof(*named));
 	const struct config_member *twin = NULL;
-	size_t n = 0;
+	char other[POISE_ENDPOINT_TEXT];
+	size_t n = 0, i;
 
-	for (size_t i = 0; i < svc->members; i++)
+	for (i = 0; i < svc->members; i++)
 		if (svc->member[i].conf.name[0] && !config_member_leaving(&svc->member[i]))
 			named[n++] = &svc->member[i];
 	qsort(named, n, sizeof(*named), name_cmp);
-	for (size_t i = 1; i < n && !twin; i++)
-		if (!name_cmp(&named[i - 1], &named[i]))
+	for (i = 1; i < n && !twin; i++)
+		if (!strcmp(named[i - 1]->conf.name, named[i]->conf.name))
 			twin = named[i];
+	if (twin) {
+		const struct poise_member_conf *first = &named[i - 2]->conf;
+
+		poise_format_endpoint(&first->addr, first->port, other, sizeof(other));
+		poise_fail(err, POISE_E_EXISTS, "backend %s is named \"%s\" too", other,
+			   twin->conf.name);
+		about_member(err, svc, twin);
+	}
 	free(named);
-	if (!twin)
-		return 0;
-	poise_fail(err, POISE_E_EXISTS, "another backend is named \"%s\" too", twin->conf.name);
-	return about_member(err, svc, twin);
+	return twin ? -1 : 0;
 }
 
 static int check_loopback(const struct config_service *svc, const struct config_member *m,
@@ -127,7 +143,7 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 	} else {
 		return check_members(svc, err);
 	}
-	return poise_error_about(err, "service \"%s\"", svc->conf.name);
+	return about_service(err, svc);
 }
 
 static int check_limit(const char *key, size_t used, __u32 limit, struct poise_error *err)
@@ -166,10 +182,10 @@ static int check_listeners(const struct config *cfg, struct poise_error *err)
 		return 0;
 	poise_fail(err, POISE_E_EXISTS, "belongs to service \"%s\"", first->conf.name);
 	poise_error_about(err, "listener %s", poise_format_listener(l, text, sizeof(text)));
-	return poise_error_about(err, "service \"%s\"", second->conf.name);
+	return about_service(err, second);
 }
 
-int config_validate(const struct config *cfg, struct poise_error *err)
+static int check_all(const struct config *cfg, struct poise_error *err)
 {
 	for (size_t i = 0; i < cfg->services; i++)
 		if (check_service(cfg->service[i], err))
@@ -177,4 +193,16 @@ int config_validate(const struct config *cfg, struct poise_error *err)
 	if (check_listeners(cfg, err))
 		return -1;
 	return cfg->has_limits ? check_limits(cfg, err) : 0;
+}
+
+int config_validate(const struct config *cfg, struct poise_error *err)
+{
+	struct poise_error mine = {0}; /* whatever line and file err came with are not ours */
+
+	if (!check_all(cfg, &mine))
+		return 0;
+	snprintf(mine.file, sizeof(mine.file), "%s", cfg->file);
+	if (err)
+		*err = mine;
+	return -1;
 }

@@ -10,8 +10,8 @@
 #include "option.h"
 #include "text.h"
 
-#define SCOPE_OPTIONS_MAX 32  /* candidates for "did you mean" in one scope */
-#define WORDS_TEXT	  160 /* all words of the longest enum, with commas */
+#define KEYS_MAX   40  /* keys of one scope, or words of one enum: more than there are */
+#define WORDS_TEXT 160 /* all words of the longest enum, with commas */
 
 static void *field(const struct option *o, void *obj)
 {
@@ -99,21 +99,37 @@ const struct option *option_find(enum option_scope scope, const char *key)
 	return o;
 }
 
+int option_unknown(enum option_scope scope, const char *key, const char *const *more, size_t n,
+		   struct poise_error *err)
+{
+	static const char *const later[] = {
+		"health",     "choices", "hash",    "affinity",	 "hold-down", "passive", "on-down",
+		"on-none-up", "panic",	 "fade-in", "max-conns", "rate",      "sorry",
+	};
+	const char *keys[KEYS_MAX], *near;
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+		if (scope <= OPTION_BACKEND && !strcmp(key, later[i]))
+			return poise_fail_text(err, POISE_E_UNSUPPORTED, key,
+					       "not in this version");
+	for (size_t i = 0; i < n && count < KEYS_MAX; i++)
+		keys[count++] = more[i];
+	for (const struct option *o = option_first(scope); o && count < KEYS_MAX;
+	     o = option_next(o))
+		keys[count++] = o->key;
+	near = poise_closest(key, keys, count);
+	poise_fail_text(err, POISE_E_UNKNOWN_KEY, key, "no such %s key", option_scope_word(scope));
+	return near ? poise_error_remedy(err, "did you mean %s?", near) : -1;
+}
+
 const struct option *option_need(enum option_scope scope, const char *key, struct poise_error *err)
 {
 	const struct option *o = option_find(scope, key);
-	const char *keys[SCOPE_OPTIONS_MAX], *near;
-	size_t n = 0;
 
-	if (o)
-		return o;
-	for (o = option_first(scope); o && n < SCOPE_OPTIONS_MAX; o = option_next(o))
-		keys[n++] = o->key;
-	near = poise_closest(key, keys, n);
-	poise_fail_text(err, POISE_E_UNKNOWN_KEY, key, "no such %s key", option_scope_word(scope));
-	if (near)
-		poise_error_remedy(err, "did you mean %s?", near);
-	return NULL;
+	if (!o)
+		option_unknown(scope, key, NULL, 0, err);
+	return o;
 }
 
 const char *option_word(const struct option *o, int value)
@@ -139,12 +155,12 @@ static char *choices(const struct option *o, char *buf, size_t size)
 
 static int set_enum(const struct option *o, void *obj, const char *text, struct poise_error *err)
 {
-	const char *words[SCOPE_OPTIONS_MAX], *near;
+	const char *words[KEYS_MAX], *near;
 	char list[WORDS_TEXT];
 	size_t n = 0;
 
 	for (const struct option_word *w = o->words; w->word; w++) {
-		if (n < SCOPE_OPTIONS_MAX && !w->later)
+		if (n < KEYS_MAX && !w->later)
 			words[n++] = w->word;
 		if (strcmp(w->word, text))
 			continue;

@@ -19,14 +19,14 @@ enum option_scope {
 };
 
 enum option_type {
-	OPTION_ENUM,	 /* __u8, words[] */
-	OPTION_BOOL,	 /* __u8, yes|no */
+	OPTION_ENUM, /* __u8, words[] */
+	OPTION_BOOL, /* __u8, yes|no */
 	OPTION_U16,
 	OPTION_U32,
-	OPTION_SIZE,	 /* __u32, 64k 4M */
-	OPTION_DURATION, /* __u32 ms */
-	OPTION_ADDR,	 /* union poise_addr of family min (4 or 6); zero: `auto` */
-	OPTION_NAME,	 /* char[POISE_NAME_MAX] */
+	OPTION_SIZE,	   /* __u32, 64k 4M */
+	OPTION_DURATION,   /* __u32 ms */
+	OPTION_ADDR,	   /* union poise_addr of family min (4 or 6); zero: `auto` */
+	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 };
 
@@ -42,26 +42,29 @@ struct option_word {
 
 struct option {
 	enum option_scope scope;
-	const char *key;	  /* as in poise.yaml; JSON has _ for - */
+	const char *key; /* as in poise.yaml; JSON has _ for - */
 	enum option_type type;
 	size_t offset;
-	size_t set_offset;	  /* __u8 that says "set here" (backend overrides); 0 none */
-	const char *fallback;	  /* the default, as typed; NULL: must be said */
-	bool always_saved;	  /* save prints it even when it is the default */
-	__u64 min, max;		  /* in the unit stored */
-	__u64 step;		  /* values are multiples of it; 0: any */
+	size_t set_offset;		 /* __u8 that says "set here" (backend overrides); 0 none */
+	const char *fallback;		 /* the default, as typed; NULL: must be said */
+	bool always_saved;		 /* save prints it even when it is the default */
+	__u64 min, max;			 /* in the unit stored */
+	__u64 step;			 /* values are multiples of it; 0: any */
 	const struct option_word *words; /* ends with a NULL word */
-	const char *argument;	  /* how help writes the value: DURATION, l2|ipip */
-	const char *help;	  /* one sentence */
+	const char *argument;		 /* how help writes the value: DURATION, l2|ipip */
+	const char *help;		 /* one sentence */
 };
 
 extern const struct option poise_options[];
 extern const size_t poise_options_count;
 
 const struct option *option_find(enum option_scope scope, const char *key);
-/* As above, but an unknown key is an error with "did you mean". */
-const struct option *option_need(enum option_scope scope, const char *key,
-				 struct poise_error *err);
+/* As above, but an unknown key is an error with "did you mean", and one of a later version is an
+ * error that says so. */
+const struct option *option_need(enum option_scope scope, const char *key, struct poise_error *err);
+/* The same error for a place that takes the scope's keys and these n more. Returns -1. */
+int option_unknown(enum option_scope scope, const char *key, const char *const *more, size_t n,
+		   struct poise_error *err);
 /* Sets from text; "default" resets. obj is the structure of the option's scope. */
 int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err);
 /* The value as it can be typed back. */

@@ -13,7 +13,7 @@
 #define DRAIN_MAX	SECONDS(7 * 86400) /* a week: whoever needs longer wants no deadline */
 #define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
 #define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
-#define IDS_MAX		65535		   /* ids are 16 bits and 0 is never used */
+#define CONFIG_IDS_MAX	65535		   /* ids are 16 bits and 0 is never used */
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
 #define FLOW_SLOTS_MIN	1024
 #define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
@@ -142,9 +142,10 @@ const struct option poise_options[] = {
 	 .help = "Attach through libxdp's dispatcher, beside other XDP programs."},
 
 	{LIMIT(services), .key = "services", .type = OPTION_U32, .fallback = "4096", .min = 1,
-	 .max = IDS_MAX, .argument = "NUMBER", .help = "Most services."},
+	 .max = CONFIG_IDS_MAX, .argument = "NUMBER", .help = "Most services."},
 	{LIMIT(backends), .key = "backends", .type = OPTION_U32, .fallback = "32768", .min = 1,
-	 .max = IDS_MAX, .argument = "NUMBER", .help = "Most backends of all services together."},
+	 .max = CONFIG_IDS_MAX, .argument = "NUMBER",
+	 .help = "Most backends of all services together."},
 	{LIMIT(listeners), .key = "listeners", .type = OPTION_U32, .fallback = "65536", .min = 1,
 	 .max = LISTENERS_MAX, .argument = "NUMBER",
 	 .help = "Most listeners of all services together."},
@@ -155,7 +156,7 @@ const struct option poise_options[] = {
 	 .min = TABLE_SLOTS_MIN, .max = TABLE_SLOTS_MAX, .argument = "SIZE",
 	 .help = "Room for the tables of all services, of 4 bytes a slot."},
 	{LIMIT(paths), .key = "paths", .type = OPTION_U32, .fallback = "1024", .min = 1,
-	 .max = IDS_MAX, .argument = "NUMBER",
+	 .max = CONFIG_IDS_MAX, .argument = "NUMBER",
 	 .help = "Most ways out: different devices, source addresses, VLANs and MTUs."},
 };
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A configuration as YAML that config_parse reads back to the same. One form only: keys in the
+ * option table's order, services by name, backends by address, so that equal configurations give
+ * equal bytes. Texts that some YAML reader would take for a number or a truth are quoted.
+ */
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "option.h"
+#include "text.h"
+
+struct saver {
+	FILE *out;
+	unsigned int flags;
+};
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether a name in plain style is a text to every reader of YAML 1.1 and 1.2. */
+static bool plain_is_text(const char *name)
+{
+	static const char *const other[] = {"y",   "n",	   "yes",   "no",  "on",
+					    "off", "true", "false", "null"};
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (!strcasecmp(name, other[i]))
+			return false;
+	return is_letter(name[0]);
+}
+
+static bool needs_quotes(const struct option *o, const char *text)
+{
+	switch (o->type) {
+	case OPTION_NAME: return !plain_is_text(text);
+	case OPTION_ADDR: return strchr(text, ':');
+	default: return false;
+	}
+}
+
+static bool to_save(const struct saver *s, const struct option *o, const void *obj)
+{
+	return (s->flags & CONFIG_SAVE_ALL) || o->always_saved || !option_is_default(o, obj);
+}
+
+/* before, KEY: VALUE, after. */
+static void save_option(const struct saver *s, const struct option *o, const void *obj,
+			const char *before, const char *after)
+{
+	char text[OPTION_TEXT];
+	const char *quote;
+
+	option_format(o, obj, text, sizeof(text));
+	quote = needs_quotes(o, text) ? "\"" : "";
+	fprintf(s->out, "%s%s: %s%s%s%s", before, o->key, quote, text, quote, after);
+}
+
+static void save_limits(const struct saver *s, const struct config_limits *limits)
+{
+	bool any = false;
+
+	for (const struct option *o = option_first(OPTION_LIMIT); o; o = option_next(o)) {
+		if (!to_save(s, o, limits))
+			continue;
+		if (!any)
+			fprintf(s->out, "limits:\n");
+		any = true;
+		save_option(s, o, limits, "  ", "\n");
+	}
+}
+
+static void save_interfaces(const struct saver *s, const struct config *cfg)
+{
+	if (cfg->interfaces)
+		fprintf(s->out, "interfaces:\n");
+	for (size_t i = 0; i < cfg->interfaces; i++) {
+		const struct config_interface *dev = &cfg->interface[i];
+		const char *quote = plain_is_text(dev->device) ? "" : "\"";
+
+		fprintf(s->out, "  - { device: %s%s%s", quote, dev->device, quote);
+		for (const struct option *o = option_first(OPTION_INTERFACE); o; o = option_next(o))
+			if (to_save(s, o, dev))
+				save_option(s, o, dev, ", ", "");
+		fprintf(s->out, " }\n");
+	}
+}
+
+static void save_member(const struct saver *s, const struct config_member *m)
+{
+	const char *quote = poise_addr_is4(&m->conf.addr) ? "" : "\"";
+	char text[POISE_ADDR_TEXT];
+
+	fprintf(s->out, "      - { address: %s%s%s", quote,
+		poise_format_addr(&m->conf.addr, text, sizeof(text)), quote);
+	if (m->conf.port)
+		fprintf(s->out, ", port: %u", ntohs(m->conf.port));
+	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o))
+		if (to_save(s, o, &m->conf))
+			save_option(s, o, &m->conf, ", ", "");
+	fprintf(s->out, " }\n");
+}
+
+static void save_service(const struct saver *s, const struct config_service *svc)
+{
+	const struct poise_service_conf *conf = &svc->conf;
+	const char *quote = plain_is_text(conf->name) ? "" : "\"";
+	char text[POISE_ENDPOINT_TEXT];
+
+	fprintf(s->out, "  - name: %s%s%s\n", quote, conf->name, quote);
+	fprintf(s->out, "    listen:\n");
+	for (size_t i = 0; i < conf->listeners; i++)
+		fprintf(s->out, "      - \"%s\"\n",
+			poise_format_listener(&conf->listener[i], text, sizeof(text)));
+	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o))
+		if (to_save(s, o, conf))
+			save_option(s, o, conf, "    ", "\n");
+	if (config_members_in(svc))
+		fprintf(s->out, "    backends:\n");
+	for (size_t i = 0; i < svc->members; i++)
+		if (!config_member_leaving(&svc->member[i]))
+			save_member(s, &svc->member[i]);
+}
+
+char *config_save(const struct config *cfg, unsigned int flags)
+{
+	char *text = NULL;
+	size_t length;
+	struct saver s = {.out = open_memstream(&text, &length), .flags = flags};
+
+	if (!s.out)
+		abort(); /* out of memory, as elsewhere */
+	if (cfg->has_hash_key && !(flags & CONFIG_SAVE_NO_SECRETS))
+		fprintf(s.out, "hash-key: \"%016llx%016llx\"\n", cfg->hash_key[0],
+			cfg->hash_key[1]);
+	if (cfg->has_limits)
+		save_limits(&s, &cfg->limits);
+	save_interfaces(&s, cfg);
+	if (cfg->services)
+		fprintf(s.out, "services:\n");
+	for (size_t i = 0; i < cfg->services; i++)
+		save_service(&s, cfg->service[i]);
+	if (fclose(s.out))
+		abort();
+	return text;
+}
