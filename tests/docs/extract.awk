@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Writes each command block of a document to out/LINE and prints "LINE KIND ARGUMENT" for it.
-# What is a command block: see tests/docs/run.
+# What is a command block: see tests/docs/run. With clone=1: the first steps only, else all others.
+
+function wanted()
+{
+	if (kind == "sh")
+		return (argument == "clone") == (clone + 0)
+	return !clone && (kind == "console" || (kind == "yaml" && argument != ""))
+}
 
 function finish()
 {
@@ -10,8 +17,7 @@ function finish()
 		else
 			kind = "console"
 	}
-	if (kind == "console" || (kind == "sh" && argument != "clone") ||
-	    (kind == "yaml" && argument != "")) {
+	if (wanted()) {
 		printf "%s", block >(out "/" at)
 		close(out "/" at)
 		print at, kind, argument
