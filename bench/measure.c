@@ -128,7 +128,7 @@ int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned 
 {
 	double ns[ROUNDS_MAX], floor[ROUNDS_MAX], ratio[ROUNDS_MAX];
 	const __u32 wanted = row->growth ? XDP_TX : XDP_PASS;
-	__u32 verdict;
+	__u32 verdict = XDP_ABORTED;
 
 	*out = (struct figure){.rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX};
 	m->skel->bss->state.unexpected = 0;
