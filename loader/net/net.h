@@ -10,7 +10,7 @@
 
 struct net;
 
-/* Opens the netlink sockets and reads links, addresses, neighbours. */
+/* Opens the netlink sockets and reads links and neighbours. */
 int net_open(struct net **out, struct poise_error *err);
 void net_close(struct net *n);
 /* To poll for reading; net_read takes what has come and returns how many next hops may have
@@ -18,21 +18,52 @@ void net_close(struct net *n);
 int net_fd(const struct net *n);
 int net_read(struct net *n);
 
-/* Why a member has no next hop, in words; empty: it has one. */
+/* Where frames for a member leave, or why a member has no next hop, in words. */
 struct net_hop {
-	__u64 nexthop; /* for struct poise_member; 0 unresolved */
-	char why[128];
+	__u64 nexthop;	 /* for struct poise_member; 0 unresolved, or no path was made */
+	char why[128];	 /* empty: it has one */
+	char remedy[64]; /* a command that would help; empty none */
+	__u8 mac[6];
+	struct poise_path path; /* as it would be asked of instance_path */
 };
 
 /* Where packets for dst (of a service with these outer sources) leave: route, neighbour, path.
  * l2: a route through a gateway is refused. Asks the kernel to resolve and keep the neighbour
- * (NTF_MANAGED, else NTF_USE). attached[] are the ifindexes poise is attached to. */
+ * (NTF_MANAGED, else NTF_USE). attached[] are the ifindexes poise is attached to. With i NULL no
+ * path is made and nexthop stays 0: for show. -1: the kernel could not be asked, or no path is
+ * left; an unresolved next hop is no error. */
 int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum poise_mode mode,
 	    const union poise_addr *source4, const union poise_addr *source6,
 	    const unsigned int *attached, size_t count, struct net_hop *hop,
 	    struct poise_error *err);
-/* The same for every member of cfg; stores what changed. Returns the number unresolved. */
+
+/* The same for every member of cfg; stores what changed, under the lock, which it takes (and
+ * waits for) unless it is held. Returns the number unresolved, or -1. */
 int net_resolve(struct net *n, struct instance *i, const struct config *cfg,
 		const unsigned int *attached, size_t count, struct poise_error *err);
+
+/* net_resolve in two steps, for a loop that must not wait: what would change, found without the
+ * lock; then its stores, with it. */
+struct net_change {
+	const struct config_service *svc; /* of the cfg that was planned with */
+	const struct config_member *member;
+	struct net_hop hop;
+};
+
+struct net_plan {
+	struct net_change *change; /* owned; net_plan_free */
+	size_t count;
+	size_t room;
+	size_t unresolved;
+	bool more; /* the kernel has been asked enough for one call: plan again soon */
+};
+
+/* Asks the kernel at most `queries` times (0: as often as needed). */
+int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
+	     const unsigned int *attached, size_t count, unsigned int queries,
+	     struct net_plan *plan, struct poise_error *err);
+/* Skips members whose record is another's by now. Lock held. */
+int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err);
+void net_plan_free(struct net_plan *plan);
 
 #endif

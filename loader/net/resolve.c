@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Next hops for every member. A pass compares what each member's word says with what routes and
+ * neighbours ask for now; the kernel is asked only for what is not known, and the lock is needed
+ * only if something changes. 16,384 unchanged members are a walk over two hash tables.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../maps/text.h"
+#include "hop.h"
+#include "socket.h"
+
+static void want_of(struct hop_want *want, const union poise_addr *dst, enum poise_mode mode,
+		    const union poise_addr *source4, const union poise_addr *source6)
+{
+	want->dst = *dst;
+	want->mode = mode;
+	memset(&want->source, 0, sizeof(want->source));
+	if (mode == POISE_IPIP || mode == POISE_GUE)
+		want->source = poise_addr_is4(dst) ? *source4 : *source6;
+}
+
+/* Decides, asking the kernel for what is not known. */
+static int hop_find(struct net *n, const struct hop_want *want, struct net_hop *hop,
+		    struct poise_error *err)
+{
+	struct net_route *r = net_route(&n->cache.routes, &want->dst, &want->source);
+	struct net_neigh *e;
+	__u64 now = net_now();
+
+	if (net_ask_route(n, r, err) < 0)
+		return -1;
+	r->pass = n->pass;
+	e = hop_decide(&n->cache, r, want, now, hop);
+	if (!e)
+		return 0;
+	e->pass = n->pass;
+	return net_neigh_ask(e, now) ? net_ask_neigh(n, e, true, err) : 0;
+}
+
+int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum poise_mode mode,
+	    const union poise_addr *source4, const union poise_addr *source6,
+	    const unsigned int *attached, size_t count, struct net_hop *hop,
+	    struct poise_error *err)
+{
+	struct hop_want want = {.attached = attached, .count = count};
+	__u16 path;
+
+	want_of(&want, dst, mode, source4, source6);
+	if (n->stale && net_dump(n, err) < 0)
+		return -1;
+	if (hop_find(n, &want, hop, err) < 0)
+		return -1;
+	if (!i || hop->why[0])
+		return 0;
+	path = instance_path(i, &hop->path, err);
+	if (!path)
+		return -1;
+	hop->nexthop = INSTANCE_NEXTHOP(hop->mac, path);
+	return 0;
+}
+
+static struct net_change *plan_add(struct net_plan *plan)
+{
+	if (plan->count == plan->room) {
+		size_t room = plan->room ? plan->room * 2 : 64;
+		void *change = realloc(plan->change, room * sizeof(plan->change[0]));
+
+		if (!change)
+			abort();
+		plan->change = change;
+		plan->room = room;
+	}
+	return &plan->change[plan->count++];
+}
+
+static int plan_member(struct net *n, const struct instance *i, const struct config_service *svc,
+		       const struct config_member *m, struct hop_want *want, struct net_plan *plan,
+		       struct poise_error *err)
+{
+	enum poise_mode mode = config_mode(svc, m);
+	struct net_hop hop;
+
+	if (!m->id || mode == POISE_LOCAL) /* local: this host's own routing */
+		return 0;
+	want_of(want, &m->conf.addr, mode, &svc->conf.source4, &svc->conf.source6);
+	if (hop_find(n, want, &hop, err) < 0)
+		return -1;
+	plan->unresolved += hop.why[0] != '\0';
+	if (!hop_is(i, i->members[m->id].nexthop, &hop))
+		*plan_add(plan) = (struct net_change){.svc = svc, .member = m, .hop = hop};
+	return 0;
+}
+
+/* After a full pass: what no member wants any more. */
+static void let_go(struct net *n)
+{
+	for (size_t k = 0; k < NET_NEIGH_HEADS; k++)
+		for (struct net_neigh *e = n->cache.neighs.head[k]; e; e = e->next)
+			if (e->ours && e->pass != n->pass) {
+				net_ask_neigh(n, e, false, NULL);
+				e->pass = 0;
+			}
+	net_routes_drop(&n->cache.routes, n->pass);
+}
+
+int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
+	     const unsigned int *attached, size_t count, unsigned int queries,
+	     struct net_plan *plan, struct poise_error *err)
+{
+	struct hop_want want = {.attached = attached, .count = count};
+	__u32 start = n->queries;
+
+	plan->count = plan->unresolved = 0;
+	plan->more = false;
+	if (n->stale && net_dump(n, err) < 0)
+		return -1;
+	n->pass++;
+	for (size_t s = 0; s < cfg->services; s++) {
+		const struct config_service *svc = cfg->service[s];
+
+		for (size_t m = 0; m < svc->members; m++) {
+			if (queries && n->queries - start >= queries) {
+				plan->more = true;
+				return 0;
+			}
+			if (plan_member(n, i, svc, &svc->member[m], &want, plan, err) < 0)
+				return -1;
+		}
+	}
+	let_go(n);
+	return 0;
+}
+
+/* True if the id still belongs to whom the plan was made for. */
+static bool still_its(const struct instance *i, const struct net_change *c)
+{
+	const struct poise_member *rec = &i->members[c->member->id];
+
+	return rec->service == c->svc->id &&
+	       !memcmp(&rec->addr, &c->member->conf.addr, sizeof(rec->addr));
+}
+
+int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err)
+{
+	for (size_t k = 0; k < plan->count; k++) {
+		struct net_change *c = &plan->change[k];
+		__u16 path;
+
+		if (!still_its(i, c))
+			continue;
+		if (!c->hop.why[0]) {
+			path = instance_path(i, &c->hop.path, err);
+			if (!path)
+				return -1;
+			c->hop.nexthop = INSTANCE_NEXTHOP(c->hop.mac, path);
+		}
+		instance_set_nexthop(i, c->member->id, c->hop.nexthop);
+	}
+	return 0;
+}
+
+void net_plan_free(struct net_plan *plan)
+{
+	free(plan->change);
+	memset(plan, 0, sizeof(*plan));
+}
+
+int net_resolve(struct net *n, struct instance *i, const struct config *cfg,
+		const unsigned int *attached, size_t count, struct poise_error *err)
+{
+	struct net_plan plan = {0};
+	bool held = i->locked;
+	int rc;
+
+	rc = net_plan(n, i, cfg, attached, count, 0, &plan, err);
+	if (rc < 0 || !plan.count)
+		goto out;
+	if (!held && instance_lock(i, err) < 0) {
+		rc = -1;
+		goto out;
+	}
+	rc = net_apply(i, &plan, err);
+	if (!held)
+		instance_unlock(i);
+out:
+	if (rc == 0)
+		rc = plan.unresolved;
+	net_plan_free(&plan);
+	return rc;
+}

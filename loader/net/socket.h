@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The two netlink sockets: one hears what changes, one asks. Asking never loses an event. */
+#ifndef POISE_NET_SOCKET_H
+#define POISE_NET_SOCKET_H
+
+#include "cache.h"
+#include "net.h"
+
+struct mnl_socket;
+
+struct net {
+	struct mnl_socket *events;
+	struct mnl_socket *asking;
+	unsigned int seq;
+	bool stale;    /* the tables must be read anew */
+	__u64 pass;    /* plans made */
+	__u32 queries; /* asked of the kernel, ever */
+	struct net_cache cache;
+};
+
+__u64 net_now(void); /* CLOCK_MONOTONIC ns */
+
+/* Reads links and neighbours anew. */
+int net_dump(struct net *n, struct poise_error *err);
+/* Asks for the route again if its answer is void or old. */
+int net_ask_route(struct net *n, struct net_route *r, struct poise_error *err);
+/* Asks the kernel to resolve the neighbour and keep it, or no longer to keep it. */
+int net_ask_neigh(struct net *n, struct net_neigh *e, bool keep, struct poise_error *err);
+
+#endif
