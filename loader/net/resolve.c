@@ -144,21 +144,26 @@ static bool still_its(const struct instance *i, const struct net_change *c)
 
 int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err)
 {
+	int rc = 0;
+
 	for (size_t k = 0; k < plan->count; k++) {
 		struct net_change *c = &plan->change[k];
 		__u16 path;
 
 		if (!still_its(i, c))
 			continue;
+		c->hop.nexthop = 0;
 		if (!c->hop.why[0]) {
+			/* Without room for a path this member is unresolved; others may go on. */
 			path = instance_path(i, &c->hop.path, err);
-			if (!path)
-				return -1;
-			c->hop.nexthop = INSTANCE_NEXTHOP(c->hop.mac, path);
+			if (path)
+				c->hop.nexthop = INSTANCE_NEXTHOP(c->hop.mac, path);
+			else
+				rc = -1;
 		}
 		instance_set_nexthop(i, c->member->id, c->hop.nexthop);
 	}
-	return 0;
+	return rc;
 }
 
 void net_plan_free(struct net_plan *plan)

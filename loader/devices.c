@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Interfaces of the file: attached at first and on reload, and again when a device comes back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "poised.h"
+
+static void devices_attach(struct devices *d, struct instance *i, size_t k)
+{
+	struct attach_state state;
+	struct poise_error err = {0};
+
+	if (attach_device(i, &d->want[k], &state, &err) < 0) {
+		log_error(LOG_LEVEL_ERROR, &err);
+		return;
+	}
+	log_line(LOG_LEVEL_NOTICE, "attached to %s in %s mode", d->want[k].device,
+		 state.mode == ATTACH_NATIVE ? "native" : "generic");
+	if (state.warning[0])
+		log_line(LOG_LEVEL_WARNING, "%s: %s", d->want[k].device, state.warning);
+}
+
+void devices_free(struct devices *d)
+{
+	free(d->want);
+	free(d->ifindex);
+	memset(d, 0, sizeof(*d));
+}
+
+void devices_take(struct devices *d, struct instance *i, const struct config *cfg)
+{
+	devices_free(d);
+	if (!cfg || !cfg->interfaces)
+		return;
+	d->count = cfg->interfaces;
+	d->want = calloc(d->count, sizeof(d->want[0]));
+	d->ifindex = calloc(d->count, sizeof(d->ifindex[0]));
+	if (!d->want || !d->ifindex)
+		abort();
+	for (size_t k = 0; k < d->count; k++) {
+		d->want[k] = cfg->interface[k];
+		d->ifindex[k] = if_nametoindex(d->want[k].device);
+		devices_attach(d, i, k);
+	}
+}
+
+void devices_look(struct devices *d, struct instance *i)
+{
+	for (size_t k = 0; k < d->count; k++) {
+		unsigned int ifindex = if_nametoindex(d->want[k].device);
+
+		if (ifindex && ifindex != d->ifindex[k])
+			devices_attach(d, i, k);
+		d->ifindex[k] = ifindex;
+	}
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Following: a new generation is seen by two loads, the network by its socket. Both only mark next
+ * hops as due; one pass then looks at all members, and takes the lock only if a word must change
+ * and nobody else holds it. Whoever holds it will be done in milliseconds, and a tick comes soon.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "../maps/text.h"
+#include "poised.h"
+
+/* Questions to the kernel in one tick: some 7 us each, so that a tick stays near a millisecond. */
+#define QUERIES_PER_TICK 128
+
+int follow_open(struct follow *f, struct instance *i, struct poise_error *err)
+{
+	memset(f, 0, sizeof(*f));
+	f->instance = i;
+	if (net_open(&f->net, err) < 0)
+		return -1;
+	follow_devices(f);
+	f->due = true;
+	return 0;
+}
+
+void follow_close(struct follow *f)
+{
+	net_plan_free(&f->plan);
+	net_close(f->net);
+	config_free(f->cfg);
+	memset(f, 0, sizeof(*f));
+}
+
+void follow_network(struct follow *f)
+{
+	if (net_read(f->net) > 0)
+		f->due = true;
+}
+
+bool follow_devices(struct follow *f)
+{
+	unsigned int now[FOLLOW_DEVICES];
+	struct attach_state *list;
+	int n = attach_list(f->instance, &list, NULL);
+	bool changed;
+
+	if (n < 0)
+		return false;
+	if (n > FOLLOW_DEVICES)
+		n = FOLLOW_DEVICES;
+	for (int k = 0; k < n; k++)
+		now[k] = list[k].ifindex;
+	free(list);
+	changed = (size_t)n != f->devices || memcmp(now, f->attached, n * sizeof(now[0])) != 0;
+	memcpy(f->attached, now, n * sizeof(now[0]));
+	f->devices = n;
+	f->due |= changed;
+	return changed;
+}
+
+/* Told once, until something works again. */
+static void fault(struct follow *f, const struct poise_error *err)
+{
+	if (!f->told_fault)
+		log_error(LOG_LEVEL_ERROR, err);
+	f->told_fault = true;
+}
+
+/* A transaction that is committed but not yet derived has no members to give next hops to. */
+static bool generation_moved(const struct follow *f)
+{
+	const struct poise_meta *meta = f->instance->meta;
+	__u64 committed = __atomic_load_n(&meta->committed, __ATOMIC_ACQUIRE);
+
+	if (f->cfg && f->cfg->generation == committed)
+		return false;
+	return __atomic_load_n(&meta->applied, __ATOMIC_ACQUIRE) == committed;
+}
+
+static bool follow_generation(struct follow *f)
+{
+	struct poise_error err = {0};
+	struct config *cfg;
+
+	if (!generation_moved(f))
+		return false;
+	if (instance_load(f->instance, &cfg, &err) < 0) {
+		fault(f, &err);
+		return false;
+	}
+	config_free(f->cfg);
+	f->cfg = cfg;
+	f->due = true;
+	return true;
+}
+
+/* The lock without waiting: flock is of the open file, so that instance_lock finds it held. */
+static int try_lock(struct instance *i, struct poise_error *err)
+{
+	if (flock(i->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? 0
+			       : poise_fail_errno(err, "cannot lock the pin directory");
+	return instance_lock(i, err) < 0 ? -1 : 1;
+}
+
+static void log_change(const struct net_change *c)
+{
+	const __u8 *m = c->hop.mac;
+	char backend[POISE_ENDPOINT_TEXT], device[IF_NAMESIZE] = "?";
+
+	poise_format_endpoint(&c->member->conf.addr, c->member->conf.port, backend,
+			      sizeof(backend));
+	if (c->hop.why[0]) {
+		log_line(LOG_LEVEL_WARNING, "service \"%s\": backend %s: no next hop: %s%s%s",
+			 c->svc->conf.name, backend, c->hop.why, c->hop.remedy[0] ? "; try: " : "",
+			 c->hop.remedy);
+		return;
+	}
+	if_indextoname(c->hop.path.ifindex, device);
+	log_line(LOG_LEVEL_INFO,
+		 "service \"%s\": backend %s: next hop %02x:%02x:%02x:%02x:%02x:%02x on %s",
+		 c->svc->conf.name, backend, m[0], m[1], m[2], m[3], m[4], m[5], device);
+}
+
+/* Stores the plan; stays due if somebody else has the lock. */
+static void store(struct follow *f)
+{
+	struct poise_error err = {0};
+	int rc = try_lock(f->instance, &err);
+
+	if (rc == 0)
+		return;
+	if (rc > 0) {
+		rc = net_apply(f->instance, &f->plan, &err);
+		instance_unlock(f->instance);
+	}
+	if (rc < 0) {
+		fault(f, &err);
+		f->due = false; /* again in a second, not in every tick */
+		return;
+	}
+	f->told_fault = false;
+	f->due = f->plan.more;
+	for (size_t k = 0; k < f->plan.count; k++)
+		log_change(&f->plan.change[k]);
+}
+
+bool follow_tick(struct follow *f)
+{
+	bool fresh = follow_generation(f);
+	struct poise_error err = {0};
+
+	if (!f->due || !f->cfg)
+		return fresh;
+	if (net_plan(f->net, f->instance, f->cfg, f->attached, f->devices, QUERIES_PER_TICK,
+		     &f->plan, &err) < 0) {
+		fault(f, &err);
+		f->due = false;
+	} else if (f->plan.count) {
+		store(f);
+	} else {
+		f->due = f->plan.more;
+	}
+	return fresh;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The keeper: once a second, all of the flow table is swept, in slices spread over that second;
+ * then, under the lock, drains whose time has come end, and ids of removed members are given back.
+ * What waits here (the lock, a grace period of some 10 ms, the disk) holds up nobody else.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "poised.h"
+
+#define NS_PER_S     1000000000ull
+#define SWEEP_SLICES 64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
+
+static __u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Sleeps until `until`; false if it is to stop. */
+static bool keeper_wait(struct keeper *k, __u64 until)
+{
+	struct timespec t = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
+	bool stop;
+
+	pthread_mutex_lock(&k->mutex);
+	while (!k->stop && pthread_cond_timedwait(&k->wake, &k->mutex, &t) != ETIMEDOUT)
+		;
+	stop = k->stop;
+	pthread_mutex_unlock(&k->mutex);
+	return !stop;
+}
+
+/* Told once, until something works again. */
+static void fault(struct keeper *k, const struct poise_error *err)
+{
+	if (!k->told_fault)
+		log_error(LOG_LEVEL_ERROR, err);
+	k->told_fault = true;
+}
+
+/* One sweep of the whole table in the second that began at `start`; false if it is to stop. */
+static bool keeper_sweep(struct keeper *k, __u64 start)
+{
+	struct poise_meta *meta = k->instance->meta;
+	__u32 step = (meta->flow_buckets + SWEEP_SLICES - 1) / SWEEP_SLICES;
+	__u64 live = 0, used = 0;
+	__u32 slice = 0;
+
+	for (__u32 at = 0; at < meta->flow_buckets; at += step) {
+		struct poise_sweep io = {.first = at, .count = step, .kind = POISE_SWEEP_EXPIRED};
+		struct poise_error err = {0};
+
+		if (step > meta->flow_buckets - at)
+			io.count = meta->flow_buckets - at;
+		if (instance_sweep_range(k->instance, &io, &err) < 0) {
+			fault(k, &err);
+			return keeper_wait(k, start + NS_PER_S);
+		}
+		live += io.live;
+		used += io.used;
+		if (!keeper_wait(k, start + ++slice * (NS_PER_S / SWEEP_SLICES)))
+			return false;
+	}
+	meta->flows_live = live;
+	meta->flows_used = used;
+	meta->sweep_completed = clock_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+/* Drains, and ids: those of members removed since the last time are free after a grace period and a
+ * sweep that began after it. */
+static int keeper_housekeeping(struct keeper *k, struct poise_error *err)
+{
+	struct instance *i = k->instance;
+	int rc;
+
+	if (instance_lock(i, err) < 0)
+		return -1;
+	rc = instance_tick(i, clock_ns(CLOCK_REALTIME), err);
+	if (rc > 0)
+		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
+	if (rc >= 0 && i->meta->committed != k->reclaimed) {
+		instance_grace(i);
+		rc = instance_sweep(i, err);
+		if (rc >= 0)
+			k->reclaimed = i->meta->committed;
+	}
+	instance_unlock(i);
+	return rc < 0 ? -1 : 0;
+}
+
+static int keeper_save(struct keeper *k, struct poise_error *err)
+{
+	__u64 generation = k->instance->meta->committed;
+
+	if (generation == k->saved)
+		return 0;
+	if (boot_save_last(k->instance, k->options, err) < 0)
+		return -1;
+	k->saved = generation;
+	return 0;
+}
+
+static void *keeper_thread(void *arg)
+{
+	struct keeper *k = arg;
+
+	for (;;) {
+		__u64 start = clock_ns(CLOCK_MONOTONIC);
+		struct poise_error err = {0};
+
+		if (!keeper_sweep(k, start))
+			return NULL;
+		if (keeper_housekeeping(k, &err) < 0 || keeper_save(k, &err) < 0)
+			fault(k, &err);
+		else
+			k->told_fault = false;
+		/* A table of few buckets is through early. */
+		if (!keeper_wait(k, start + NS_PER_S))
+			return NULL;
+	}
+}
+
+int keeper_start(struct keeper *k, const struct options *o, struct poise_error *err)
+{
+	pthread_condattr_t attr;
+	int rc;
+
+	memset(k, 0, sizeof(*k));
+	k->options = o;
+	if (instance_open(&k->instance, &o->where, err) < 0)
+		return -1;
+	/* An instance that nothing was ever told has no state worth overwriting the last one with.
+	 */
+	k->saved = 0;
+	pthread_mutex_init(&k->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	rc = pthread_create(&k->thread, NULL, keeper_thread, k);
+	if (rc) {
+		errno = rc;
+		poise_fail_errno(err, "cannot start a thread");
+		instance_close(k->instance);
+		return -1;
+	}
+	k->running = true;
+	return 0;
+}
+
+void keeper_stop(struct keeper *k)
+{
+	if (!k->running)
+		return;
+	pthread_mutex_lock(&k->mutex);
+	k->stop = true;
+	pthread_cond_signal(&k->wake);
+	pthread_mutex_unlock(&k->mutex);
+	pthread_join(k->thread, NULL);
+	pthread_cond_destroy(&k->wake);
+	pthread_mutex_destroy(&k->mutex);
+	instance_close(k->instance);
+	k->running = false;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The loop: timers, the netlink socket, signals. Nothing in it waits for the lock but a reload,
+ * which an operator asked for.
+ */
+#include <stdlib.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "poised.h"
+#include "sole.h"
+
+#define FOLD_MS	   5 /* simulated at 200k connections/s: worst load 1.022 of the mean */
+#define SECOND_MS  1000
+#define DEVICES_MS 100 /* poise attach bumps no generation: looked for so often */
+#define NS_PER_S   1000000000ull
+#define NS_PER_US  1000ull
+
+static __u64 monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static void on_fold(uv_timer_t *timer)
+{
+	struct poised *p = timer->data;
+	struct instance *i = p->instance;
+
+	fold_run(&p->fold, i->own, i->others, i->meta->members);
+	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
+	if (follow_tick(&p->follow))
+		fold_members(&p->fold, p->follow.cfg);
+}
+
+static void rate_member(struct poised *p, __u32 member)
+{
+	const struct poise_meta *meta = p->instance->meta;
+	struct rate_sample now = {.at = monotonic()};
+	struct poise_rate rate;
+
+	for (__u32 c = 0; c < meta->cpus; c++) {
+		const struct poise_counter *line =
+			&p->instance->counters[(size_t)c * meta->members + member];
+
+		now.opened += line->opened;
+		now.packets += line->packets;
+		now.bytes += line->bytes;
+	}
+	if (rate_take(&p->rates[member], &now, &rate))
+		p->instance->rates[member] = rate;
+}
+
+static void say_status(struct poised *p)
+{
+	const struct config *cfg = p->follow.cfg;
+	size_t backends = 0;
+
+	if (!cfg)
+		return;
+	for (size_t s = 0; s < cfg->services; s++)
+		backends += cfg->service[s]->members;
+	sd_notifyf(0,
+		   "WATCHDOG=1\nSTATUS=%zu services, %zu backends (%zu without next hop), "
+		   "%zu devices",
+		   cfg->services, backends, p->follow.plan.unresolved, p->follow.devices);
+}
+
+static void on_second(uv_timer_t *timer)
+{
+	struct poised *p = timer->data;
+
+	for (size_t r = 0; r < p->fold.ranges; r++)
+		for (__u32 k = 0; k < p->fold.range[r].count; k++)
+			rate_member(p, p->fold.range[r].first + k);
+	p->follow.due = true; /* neighbours to ask again, routes that are old */
+	say_status(p);
+	if (!sole_stands(p->sole)) {
+		log_line(LOG_LEVEL_WARNING, "the instance was removed; nothing is left to keep");
+		p->gone = true;
+		uv_stop(&p->loop);
+	}
+}
+
+static void on_devices(uv_timer_t *timer)
+{
+	struct poised *p = timer->data;
+
+	devices_look(&p->devices, p->instance);
+	if (follow_devices(&p->follow))
+		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,
+			 p->follow.devices == 1 ? "" : "s");
+}
+
+static void on_network(uv_poll_t *poll, int status, int events)
+{
+	struct poised *p = poll->data;
+
+	(void)status;
+	(void)events;
+	follow_network(&p->follow);
+}
+
+static void on_reload(uv_signal_t *signal, int number)
+{
+	struct poised *p = signal->data;
+	struct poise_error err = {0};
+	struct boot boot;
+
+	(void)number;
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", monotonic() / NS_PER_US);
+	if (boot_reread(&boot, &p->options, &err) < 0) {
+		boot_refuse(p->instance, &p->options, &err);
+		log_error(LOG_LEVEL_ERROR, &err);
+	} else if (boot_apply(p->instance, &boot, &p->options, &err) < 0) {
+		log_error(LOG_LEVEL_ERROR, &err);
+	} else {
+		devices_take(&p->devices, p->instance, boot.cfg);
+		follow_devices(&p->follow);
+	}
+	boot_free(&boot);
+	sd_notify(0, "READY=1");
+}
+
+static void on_stop(uv_signal_t *signal, int number)
+{
+	struct poised *p = signal->data;
+
+	log_line(LOG_LEVEL_NOTICE, "stopping at %s; packets are forwarded on",
+		 number == SIGTERM ? "SIGTERM" : "SIGINT");
+	sd_notify(0, "STOPPING=1");
+	uv_stop(&p->loop);
+}
+
+static void timer_start(struct poised *p, uv_timer_t *timer, uv_timer_cb cb, __u64 ms)
+{
+	uv_timer_init(&p->loop, timer);
+	timer->data = p;
+	uv_timer_start(timer, cb, ms, ms);
+}
+
+static void signal_start(struct poised *p, uv_signal_t *signal, uv_signal_cb cb, int number)
+{
+	uv_signal_init(&p->loop, signal);
+	signal->data = p;
+	uv_signal_start(signal, cb, number);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	uv_close(handle, NULL);
+}
+
+int loop_run(struct poised *p, struct poise_error *err)
+{
+	if (uv_loop_init(&p->loop) < 0)
+		return poise_fail(err, POISE_E_SYSTEM, "cannot make an event loop");
+	timer_start(p, &p->fold_timer, on_fold, FOLD_MS);
+	timer_start(p, &p->second_timer, on_second, SECOND_MS);
+	timer_start(p, &p->devices_timer, on_devices, DEVICES_MS);
+	uv_poll_init(&p->loop, &p->network, net_fd(p->follow.net));
+	p->network.data = p;
+	uv_poll_start(&p->network, UV_READABLE, on_network);
+	signal_start(p, &p->hup, on_reload, SIGHUP);
+	signal_start(p, &p->term, on_stop, SIGTERM);
+	signal_start(p, &p->interrupt, on_stop, SIGINT);
+
+	on_fold(&p->fold_timer); /* next hops are asked for before we say that we are ready */
+	sd_notify(0, "READY=1");
+	log_line(LOG_LEVEL_NOTICE, "ready");
+	uv_run(&p->loop, UV_RUN_DEFAULT);
+
+	uv_walk(&p->loop, close_handle, NULL);
+	uv_run(&p->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&p->loop);
+	return 0;
+}

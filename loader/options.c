@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Parsing and help, both from the table below. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../maps/text.h"
+#include "options.h"
+
+static const struct {
+	char letter;
+	const char *name;
+	const char *argument;
+	const char *help;
+} table[] = {
+	{'c', "config", "FILE", "what to apply at first and on reload (" POISED_CONFIG ")"},
+	{'i', "instance", "NAME", "which balancer of this host (" POISE_DEFAULT_INSTANCE ")"},
+	{'p', "pin", "DIR", "where its maps are pinned (" POISE_PIN_ROOT ")"},
+	{'s', "state", "DIR", "where the last good state is kept (" POISED_STATE ")"},
+	{'l', "log-level", "LEVEL", "error, warning, notice, info or debug (info)"},
+	{'f', "foreground", NULL, "never fork; this is how poised always runs"},
+	{'n', "check-config", NULL, "read the file, say what is wrong with it, and exit"},
+	{'h', "help", NULL, "this text"},
+	{'V', "version", NULL, "print the version and exit"},
+};
+
+#define TABLE (sizeof(table) / sizeof(table[0]))
+
+void options_help(void)
+{
+	char left[40];
+
+	printf("poised keeps a balancer of poise going: loads and replaces its program, keeps "
+	       "next\n"
+	       "hops, loads and rates up to date. Packets are forwarded without it, too.\n\n"
+	       "usage: poised [OPTION]...\n\n");
+	for (size_t k = 0; k < TABLE; k++) {
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", table[k].letter, table[k].name,
+			 table[k].argument ? " " : "", table[k].argument ? table[k].argument : "");
+		printf("  %-26s %s\n", left, table[k].help);
+	}
+	printf("\nSIGHUP applies the file again. See poised(8).\n");
+}
+
+static int option_take(struct options *o, int letter, const char *value, struct poise_error *err)
+{
+	switch (letter) {
+	case 'c':
+		o->config = value;
+		o->config_given = true;
+		break;
+	case 'i': o->where.name = value; return poise_check_name(value, err);
+	case 'p': o->where.root = value; break;
+	case 's': o->state = value; break;
+	case 'l':
+		o->log_level = log_level_of(value);
+		if (o->log_level < 0)
+			return poise_fail(
+				err, POISE_E_USAGE,
+				"--log-level %s: not error, warning, notice, info or debug", value);
+		break;
+	case 'f': break;
+	case 'n': o->what = OPTIONS_CHECK; break;
+	case 'h': o->what = OPTIONS_HELP; break;
+	case 'V': o->what = OPTIONS_VERSION; break;
+	}
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct poise_error *err)
+{
+	const char *state = getenv("STATE_DIRECTORY"); /* systemd's StateDirectory= */
+	struct option longs[TABLE + 1] = {0};
+	char shorts[2 * TABLE + 2] = ":", *at = shorts + 1;
+	int letter;
+
+	*o = (struct options){
+		.config = POISED_CONFIG,
+		.state = state ? state : POISED_STATE,
+		.log_level = LOG_LEVEL_INFO,
+	};
+	for (size_t k = 0; k < TABLE; k++) {
+		longs[k].name = table[k].name;
+		longs[k].has_arg = table[k].argument ? required_argument : no_argument;
+		longs[k].val = table[k].letter;
+		*at++ = table[k].letter;
+		if (table[k].argument)
+			*at++ = ':';
+	}
+	*at = '\0';
+	optind = 1;
+	while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (letter == ':')
+			return poise_fail(err, POISE_E_USAGE, "%s needs a value", argv[optind - 1]);
+		if (letter == '?')
+			return poise_fail(err, POISE_E_USAGE, "unknown option %s",
+					  argv[optind - 1]);
+		if (option_take(o, letter, optarg, err) < 0) {
+			err->code = POISE_E_USAGE;
+			return -1;
+		}
+	}
+	if (optind < argc)
+		return poise_fail(err, POISE_E_USAGE, "unexpected argument %s", argv[optind]);
+	return 0;
+}

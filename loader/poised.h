@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The daemon's parts. Two threads: the loop (fold, heartbeat, rates, next hops, signals), which
+ * never waits for the lock, and the keeper (sweep, drains, ids, last good state), which may. Each
+ * has its own handle on the instance, for a handle's lock is its own.
+ */
+#ifndef POISED_H
+#define POISED_H
+
+#include <pthread.h>
+#include <uv.h>
+
+#include "attach/attach.h"
+#include "boot.h"
+#include "fold.h"
+#include "net/net.h"
+#include "options.h"
+#include "rate.h"
+
+/* ---- follow: what the CLI and the network change
+ * ------------------------------------------------*/
+#define FOLLOW_DEVICES 64 /* attached devices of one instance; more are not followed */
+
+struct follow {
+	struct instance *instance;
+	struct config *cfg; /* in force when last looked */
+	struct net *net;
+	struct net_plan plan;
+	bool due; /* next hops must be looked at */
+	unsigned int attached[FOLLOW_DEVICES];
+	size_t devices;
+	bool told_fault; /* a fault that lasts is told once */
+};
+
+int follow_open(struct follow *f, struct instance *i, struct poise_error *err);
+void follow_close(struct follow *f);
+/* The netlink socket is readable. */
+void follow_network(struct follow *f);
+/* Every few milliseconds: cheap while nothing changed. True if f->cfg is another one now. */
+bool follow_tick(struct follow *f);
+/* Looks at which devices are attached; true if that changed. */
+bool follow_devices(struct follow *f);
+
+/* ---- devices: interfaces that the file names
+ * ----------------------------------------------------*/
+struct devices {
+	struct config_interface *want;
+	unsigned int *ifindex; /* at the last try; 0: it was not there */
+	size_t count;
+};
+
+/* Attaches every interface of cfg; what fails is logged and tried again when the device appears. */
+void devices_take(struct devices *d, struct instance *i, const struct config *cfg);
+/* Attaches those that appeared since. What was detached by hand stays so. */
+void devices_look(struct devices *d, struct instance *i);
+void devices_free(struct devices *d);
+
+/* ---- keeper: what may wait for the lock
+ * ---------------------------------------------------------*/
+struct keeper {
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t wake;
+	bool running;
+	bool stop;
+	const struct options *options;
+	struct instance *instance; /* its own handle */
+	__u64 reclaimed;	   /* generation up to which ids were given back */
+	__u64 saved;		   /* generation of the last good state */
+	bool told_fault;
+};
+
+int keeper_start(struct keeper *k, const struct options *o, struct poise_error *err);
+void keeper_stop(struct keeper *k);
+
+/* ---- loop
+ * ---------------------------------------------------------------------------------------*/
+struct poised {
+	struct options options;
+	int sole; /* sole.h */
+	struct instance *instance;
+	struct follow follow;
+	struct devices devices;
+	struct keeper keeper;
+	struct fold fold;
+	struct rate_window *rates; /* [meta.members] */
+
+	uv_loop_t loop;
+	uv_timer_t fold_timer;
+	uv_timer_t second_timer;
+	uv_timer_t devices_timer;
+	uv_poll_t network;
+	uv_signal_t hup, term, interrupt;
+	bool gone; /* the instance was removed under us */
+};
+
+/* Runs until SIGTERM, SIGINT, or the instance is removed. */
+int loop_run(struct poised *p, struct poise_error *err);
+
+#endif
