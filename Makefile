@@ -36,6 +36,7 @@ src	= $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard $(1))))
 tests	= $(patsubst %.o,%,$(call src,tests/$(1)/*.c))
 LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
 CLILIB	:= $(B)/libcli.a
+DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
@@ -57,11 +58,12 @@ USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 
 $(B)/poise: $(B)/cli/main.o $(CLILIB) $(LIBS)
-$(B)/poised: $(call src,loader/*.c) $(LIBS)
+$(B)/poised: $(B)/loader/main.o $(DAEMONLIB) $(LIBS)
 $(B)/poise $(B)/poised:
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(CLILIB): $(filter-out %/main.o,$(call src,cli/*.c))
+$(DAEMONLIB): $(filter-out %/main.o,$(call src,loader/*.c))
 $(B)/libmaps.a: $(call src,maps/*.c)
 $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
@@ -95,7 +97,7 @@ $(B)/%.bpf.o: %.bpf.c $(B)/flags
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(SKELETON)
 
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(CLILIB) $(LIBS)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(CLILIB) $(DAEMONLIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
 # The lab's own programs; each is its file and the nouns it uses.
