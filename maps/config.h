@@ -156,19 +156,32 @@ struct config *config_read(const char *path, struct poise_error *err);
 /* YAML of cfg, byte-stable, malloc'ed. */
 char *config_save(const struct config *cfg, unsigned int flags);
 
-/* Makes live what file says: replaces what owner `file` owns in live and touches nobody else's
- * (merge: removes nothing). Runtime fields (ids, health, since, created, base) of what stays are
- * kept. A member missing from the file is marked LEAVING at once. One pass, all or nothing. */
-#define CONFIG_APPLY_MERGE 0x1
+/*
+ * Makes live what file says: replaces what owner `file` owns in live. A service made by hand that
+ * the file names becomes the file's; what others own and the file does not name stays as it is;
+ * what Kubernetes owns and the file names is a conflict. Runtime fields (ids, health, since, base,
+ * and `admin` where the file does not say it) of what stays are kept. A member missing from the
+ * file is marked LEAVING at once, a service missing from it goes. One pass, all or nothing. Limits
+ * are not applied: they count when the maps are created. No interfaces in the file: live's stay.
+ */
+#define CONFIG_APPLY_MERGE 0x1 /* remove nothing */
+#define CONFIG_APPLY_EMPTY 0x2 /* a file without services may remove all of them */
 struct config_summary {
 	unsigned int services_added, services_changed, services_removed;
 	unsigned int backends_added, backends_changed, backends_removed;
+	unsigned int adopted; /* services that were hand's and are the file's now: no change to
+			       * traffic, but live must be committed for it to last */
 };
 int config_apply(struct config *live, const struct config *file, unsigned int flags,
 		 struct config_summary *sum, struct poise_error *err);
 
-/* Line-wise difference in words, a line a difference, through emit; returns their number.
- *   + service web            - backend web 10.0.0.1         ~ service web policy maglev -> p2c */
+/*
+ * Line-wise difference in words, a line a difference, through emit (may be NULL); returns their
+ * number. `to` says nothing about hash-key, limits and interfaces that it does not have. What an
+ * apply would do is the difference between live and a clone of it that the file was applied to.
+ *   + service web forward l2      - backend web 10.0.0.1      ~ service web policy maglev -> p2c
+ *   + listener web 192.0.2.10:80  + interface eth0            ~ backend web 10.0.0.2 weight 1 -> 2
+ */
 typedef void (*config_emit)(void *ctx, char sign, const char *line);
 int config_diff(const struct config *from, const struct config *to, config_emit emit, void *ctx);
 
