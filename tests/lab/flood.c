@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * flood send DEV MAC ADDR:PORT --packets N [--rate 200000] [--flows 1024] [--source ADDR]
+ * flood send DEV MAC ADDR:PORT [--packets N] [--rate 200000] [--flows 1024] [--source ADDR]
  * flood sink DEV PORT
  *
  * send puts UDP datagrams on DEV to that MAC, IPv4 address and port, by running an XDP program over
@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
@@ -33,7 +34,7 @@
 #include "flood.h"
 #include "tests/lab/flood.skel.h"
 
-#define BURST	   8192 /* frames of one run: a few milliseconds of traffic */
+#define BURST	   16384 /* frames of one run: a few milliseconds of traffic */
 #define BATCH	   64	/* frames handed over at once; a veth's ring holds 256 */
 #define FIRST_PORT 1024
 #define FLOWS_MAX  60000 /* ports from FIRST_PORT on */
@@ -46,6 +47,16 @@ struct order {
 	struct in_addr source;
 	unsigned long packets, rate, flows;
 };
+
+/* SIGTERM and SIGINT stay blocked: one that came in the midst of a burst would cut it short, and
+ * nobody could say how much of it was sent. */
+static void block_ends(sigset_t *ends)
+{
+	sigemptyset(ends);
+	sigaddset(ends, SIGTERM);
+	sigaddset(ends, SIGINT);
+	sigprocmask(SIG_BLOCK, ends, NULL);
+}
 
 static int fail(const char *what, int error)
 {
@@ -61,13 +72,17 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void sleep_until(double when)
+/* True if a signal asked for the end meanwhile. */
+static bool sleep_until(double when, const sigset_t *ends)
 {
-	struct timespec t = {.tv_sec = when};
+	double left = when - now();
+	struct timespec t = {};
 
-	t.tv_nsec = (when - t.tv_sec) * 1e9;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
+	if (left > 0) {
+		t.tv_sec = left;
+		t.tv_nsec = (left - t.tv_sec) * 1e9;
+	}
+	return sigtimedwait(ends, NULL, &t) > 0;
 }
 
 static __u16 ip_checksum(const struct iphdr *ip)
@@ -117,22 +132,25 @@ static int flood_send(const struct order *o)
 {
 	struct flood *skel = flood__open();
 	unsigned long sent = 0;
+	bool ended = false;
+	sigset_t ends;
 	double begin, took;
 	int error;
 
 	if (!skel)
 		return fail("open", errno);
+	block_ends(&ends);
 	write_template(o, (struct flood_template *)&skel->rodata->template);
 	skel->rodata->flows = o->flows;
 	skel->rodata->first_port = FIRST_PORT;
 	error = flood__load(skel);
 	begin = now();
-	while (!error && sent < o->packets) {
+	while (!error && !ended && sent < o->packets) {
 		unsigned int frames = o->packets - sent < BURST ? o->packets - sent : BURST;
 
 		error = send_burst(o, bpf_program__fd(skel->progs.flood_send), frames);
 		sent += frames;
-		sleep_until(begin + (double)sent / o->rate);
+		ended = sleep_until(begin + (double)sent / o->rate, &ends);
 	}
 	took = now() - begin;
 	flood__destroy(skel);
@@ -159,7 +177,7 @@ static int flood_sink(const struct order *o, __u16 port)
 {
 	struct flood *skel = flood__open();
 	struct bpf_link *link;
-	sigset_t end;
+	sigset_t ends;
 	int sig;
 
 	if (!skel)
@@ -167,16 +185,13 @@ static int flood_sink(const struct order *o, __u16 port)
 	skel->rodata->sink_port = htons(port);
 	if (flood__load(skel))
 		return fail("load", errno);
-	sigemptyset(&end);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGINT);
-	sigprocmask(SIG_BLOCK, &end, NULL);
+	block_ends(&ends);
 	link = bpf_program__attach_xdp(skel->progs.flood_sink, o->ifindex);
 	if (!link)
 		return fail(o->device, errno);
 	printf("ready\n");
 	fflush(stdout);
-	sigwait(&end, &sig);
+	sigwait(&ends, &sig);
 	printf("received %lu\n", counted(skel));
 	bpf_link__destroy(link);
 	flood__destroy(skel);
@@ -185,7 +200,7 @@ static int flood_sink(const struct order *o, __u16 port)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: flood send DEV MAC ADDR:PORT --packets N [--rate 200000]\n"
+	fprintf(stderr, "usage: flood send DEV MAC ADDR:PORT [--packets N] [--rate 200000]\n"
 			"\t[--flows 1024] [--source ADDR]\n"
 			"       flood sink DEV PORT\n");
 	return 2;
@@ -219,7 +234,7 @@ static bool parse_options(struct order *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct order o = {.rate = 200000, .flows = 1024};
+	struct order o = {.packets = ULONG_MAX, .rate = 200000, .flows = 1024};
 	unsigned char *m = o.mac;
 
 	inet_pton(AF_INET, "198.51.100.1", &o.source);
@@ -232,7 +247,7 @@ int main(int argc, char **argv)
 		return fail(o.device, errno);
 	if (!strcmp(argv[0], "sink") && argc - optind == 3)
 		return flood_sink(&o, strtoul(argv[2], NULL, 10));
-	if (strcmp(argv[0], "send") || argc - optind != 4 || !o.packets ||
+	if (strcmp(argv[0], "send") || argc - optind != 4 ||
 	    sscanf(argv[2], "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", m, m + 1, m + 2, m + 3, m + 4,
 		   m + 5) != ETH_ALEN ||
 	    !endpoint_parse(argv[3], &o.target) || o.target.addr.ss_family != AF_INET)

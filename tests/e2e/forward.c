@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Real traffic through each forward mode and pair of address families: a long transfer each way
+ * with equal digests, many short connections, datagrams; none may fail, and every backend must
+ * serve.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+#define REQUESTS 2000
+#define RATE	 1000 /* a second: two seconds of each */
+#define BACKENDS 3
+
+TestSuite(forward, .timeout = 120);
+
+static void all_answered(const struct lab *l, const char *kind, const char *target)
+{
+	const char *out =
+		lab_must(l, "c1", "load %s %s --rate %d --count %d", kind, target, RATE, REQUESTS);
+	char want[64], node[16];
+
+	snprintf(want, sizeof(want), "%d requests, 0 failed", REQUESTS);
+	cr_assert(strstr(out, want), "%s", out);
+	for (int n = 1; n <= BACKENDS; n++) {
+		snprintf(node, sizeof(node), "b%d ", n);
+		cr_assert(strstr(out, node), "no request reached b%d:\n%s", n, out);
+	}
+}
+
+static void real_traffic(struct site *s, const char *vip, int backend_family)
+{
+	const char *out;
+	char at[64];
+
+	s->backends = BACKENDS;
+	site_up(s);
+	site_attach(s);
+	site_service(s, vip, backend_family);
+
+	snprintf(at, sizeof(at), strchr(vip, ':') ? "[%s]:9000" : "%s:9000", vip);
+	/* Several, so that each backend gets some. */
+	for (int i = 0; i < 4; i++) {
+		out = lab_must(&s->lab, "c1", "bulk %s", at);
+		cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+	}
+	all_answered(&s->lab, "udp", at);
+	strcpy(strrchr(at, ':'), ":80");
+	all_answered(&s->lab, "http", at);
+	site_down(s);
+}
+
+Test(forward, l2_ipv4)
+{
+	real_traffic(&(struct site){}, SITE_VIP4, 4);
+}
+
+Test(forward, l2_ipv6)
+{
+	real_traffic(&(struct site){}, SITE_VIP6, 6);
+}
+
+Test(forward, l2_redirected_to_another_device)
+{
+	real_traffic(&(struct site){.arms = 2}, SITE_VIP4, 4);
+}
+
+Test(forward, ipip_4_in_4)
+{
+	real_traffic(&(struct site){.ipip = true}, SITE_VIP4, 4);
+}
+
+Test(forward, ipip_6_in_6)
+{
+	real_traffic(&(struct site){.ipip = true}, SITE_VIP6, 6);
+}
+
+Test(forward, ipip_4_in_6)
+{
+	real_traffic(&(struct site){.ipip = true}, SITE_VIP4, 6);
+}
+
+Test(forward, ipip_6_in_4)
+{
+	real_traffic(&(struct site){.ipip = true}, SITE_VIP6, 4);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Nothing is lost while the daemon is restarted, killed, and the program replaced, over and over,
+ * under a flood. Packets are counted where they are made and where they arrive.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/lab.h"
+
+#define RESTARTS     100
+#define REPLACEMENTS 100
+#define RATE	     400000
+#define RATE_LEAST   100000  /* what the flood must really have reached ... */
+#define PACKETS	     1000000 /* ... and how many packets at least */
+#define BACKENDS     2
+#define PORT	     "9999"
+
+static struct lab lab;
+static pid_t sink[BACKENDS];
+
+static void build(void)
+{
+	lab_up(&lab, "--backends 2");
+	for (int n = 0; n < BACKENDS; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n + 1);
+		sink[n] = lab_serve(&lab, node, "flood sink eth0 " PORT);
+	}
+}
+
+static unsigned long number_after(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	cr_assert(at, "no \"%s\" in: %s", word, text);
+	return strtoul(at + strlen(word), NULL, 10);
+}
+
+static unsigned long received(void)
+{
+	unsigned long sum = 0;
+	const char *out;
+
+	for (int n = 0; n < BACKENDS; n++) {
+		lab_stop(sink[n], SIGTERM);
+		lab_host(&out, "cat %s.b%d.*", lab.log, n + 1);
+		cr_assert(number_after(out, "received ") > 0, "b%d got nothing", n + 1);
+		sum += number_after(out, "received ");
+	}
+	return sum;
+}
+
+/* The id of the one program on the device. */
+static unsigned long program(void)
+{
+	return number_after(lab_must(&lab, "lb1", "ip -details link show dev eth0"),
+			    "prog/xdp id ");
+}
+
+Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
+{
+	unsigned long sent, got, id, changes = 0;
+	const char *out;
+	pid_t daemon, flood;
+
+	build();
+	daemon = lab_poised(&lab, "lb1");
+	lab_must(&lab, "lb1", "poise attach eth0");
+	lab_must(&lab, "lb1", "poise service add flood 192.0.2.10:" PORT "/udp forward l2");
+	lab_must(&lab, "lb1", "poise backend add flood 10.0.0.1 10.0.0.2");
+	lab_until(&lab, "lb1", 10, "! poise show flood | grep -q unresolved");
+
+	flood = lab_start(&lab, "router",
+			  "flood send lb1-eth0 02:00:0a:00:00:65 192.0.2.10:" PORT " --rate %d",
+			  RATE);
+	id = program();
+	for (int i = 0; i < RESTARTS; i++) {
+		/* Killed at any moment, its start included, every other time. */
+		lab_stop(daemon, i % 2 ? SIGKILL : SIGTERM);
+		daemon = lab_poised(&lab, "lb1");
+		changes += program() != id;
+		id = program();
+	}
+	cr_assert_eq(changes, RESTARTS, "a restart must replace the program");
+	for (int i = 0; i < REPLACEMENTS; i++)
+		lab_must(&lab, "lb1", "poise attach eth0");
+	lab_stop(flood, SIGTERM);
+	lab_host(&out, "cat %s.router", lab.log);
+	sent = number_after(out, "sent ");
+	cr_assert(sent >= PACKETS && number_after(out, " s, ") >= RATE_LEAST, "%s", out);
+	got = received();
+	cr_assert_eq(got, sent, "%lu of %lu packets lost", sent - got, sent);
+	program();
+	lab_stop(daemon, SIGTERM);
+	lab_down(&lab);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "site.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+void site_up(struct site *s)
+{
+	char options[128];
+
+	s->arms = s->arms ?: 1;
+	snprintf(options, sizeof(options), "--backends %d --mode %s --arms %d", s->backends,
+		 s->ipip ? "ipip" : "l2", s->arms);
+	lab_up(&s->lab, options);
+	for (int n = 1; n <= s->backends; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		lab_must(&s->lab, node, "nginx");
+		lab_serve(&s->lab, node, "serve %s %s:9000 [%s]:9000", node, SITE_VIP4, SITE_VIP6);
+		if (s->ipip)
+			lab_must(&s->lab, node, "poise decap attach eth0");
+	}
+}
+
+void site_attach(struct site *s)
+{
+	s->poised = lab_poised(&s->lab, "lb1");
+	lab_must(&s->lab, "lb1", "poise attach eth0");
+	if (s->arms > 1)
+		lab_must(&s->lab, "lb1", "poise attach eth1");
+}
+
+const char *site_backend(const struct site *s, int n, int family)
+{
+	static char text[32];
+	bool far = s->ipip || s->arms > 1;
+
+	if (family == 4)
+		snprintf(text, sizeof(text), "10.0.%d.%d", far, n);
+	else
+		snprintf(text, sizeof(text), "2001:db8:%c::%d", far ? 'f' : '5', n);
+	return text;
+}
+
+void site_service(struct site *s, const char *vip, int backend_family)
+{
+	char at[64], backends[512] = "";
+
+	snprintf(at, sizeof(at), strchr(vip, ':') ? "[%s]" : "%s", vip);
+	for (int n = 1; n <= s->backends; n++) {
+		strcat(backends, " ");
+		strcat(backends, site_backend(s, n, backend_family));
+	}
+	lab_must(&s->lab, "lb1", "poise service add web %s:80 %s:9000 %s:9000/udp forward %s", at,
+		 at, at, s->ipip ? "ipip" : "l2");
+	lab_must(&s->lab, "lb1", "poise backend add web%s", backends);
+	/* Next hops are being asked for; a few requests answered by all means they are known. */
+	lab_until(&s->lab, "c1", 10,
+		  "load udp %s:9000 --count %d --timeout 0.3 | grep -q ' 0 failed'", at,
+		  8 * s->backends);
+}
+
+void site_down(struct site *s)
+{
+	if (s->poised)
+		lab_stop(s->poised, SIGTERM);
+	s->poised = 0;
+	lab_down(&s->lab);
+}

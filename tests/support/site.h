@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A lab with a service on it: what nearly every end-to-end test starts from. Ports of the virtual
+ * addresses: 80 nginx, 9000 serve (TCP and UDP), on all backends.
+ */
+#ifndef TEST_SITE_H
+#define TEST_SITE_H
+
+#include "lab.h"
+
+#define SITE_VIP4 "192.0.2.10"
+#define SITE_VIP6 "2001:db8:a::10"
+
+struct site {
+	struct lab lab;
+	int backends;
+	bool ipip;
+	int arms;
+	pid_t poised;
+};
+
+/* Builds the lab, starts the servers and, in ipip mode, decapsulation on every backend. */
+void site_up(struct site *s);
+/* Starts poised on lb1 and attaches it to eth0, and eth1 if there is one. */
+void site_attach(struct site *s);
+/* Makes service `web` with listeners on that address and the backends' addresses of that family (4
+ * or 6), and waits until they can be reached. */
+void site_service(struct site *s, const char *vip, int backend_family);
+/* The address of backend n in the network it is in. */
+const char *site_backend(const struct site *s, int n, int family);
+void site_down(struct site *s);
+
+#endif
