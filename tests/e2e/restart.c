@@ -69,7 +69,7 @@ Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
 	pid_t daemon, flood;
 
 	build();
-	daemon = lab_poised(&lab, "lb1");
+	daemon = lab_poised(&lab, "lb1", "");
 	lab_must(&lab, "lb1", "poise attach eth0");
 	lab_must(&lab, "lb1", "poise service add flood 192.0.2.10:" PORT "/udp forward l2");
 	lab_must(&lab, "lb1", "poise backend add flood 10.0.0.1 10.0.0.2");
@@ -82,7 +82,7 @@ Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
 	for (int i = 0; i < RESTARTS; i++) {
 		/* Killed at any moment, its start included, every other time. */
 		lab_stop(daemon, i % 2 ? SIGKILL : SIGTERM);
-		daemon = lab_poised(&lab, "lb1");
+		daemon = lab_poised(&lab, "lb1", "");
 		changes += program() != id;
 		id = program();
 	}

@@ -231,9 +231,9 @@ void lab_stop(pid_t pid, int sig)
 	waitpid(pid, NULL, 0);
 }
 
-pid_t lab_poised(const struct lab *l, const char *node)
+pid_t lab_poised(const struct lab *l, const char *node, const char *options)
 {
-	pid_t pid = lab_start(l, node, "poised");
+	pid_t pid = lab_start(l, node, "poised %s", options);
 	double deadline = now() + 20;
 
 	/* status says 3 while something is degraded, but then it answers. */

@@ -26,7 +26,7 @@ void site_up(struct site *s)
 
 void site_attach(struct site *s)
 {
-	s->poised = lab_poised(&s->lab, "lb1");
+	s->poised = lab_poised(&s->lab, "lb1", "");
 	lab_must(&s->lab, "lb1", "poise attach eth0");
 	if (s->arms > 1)
 		lab_must(&s->lab, "lb1", "poise attach eth1");
