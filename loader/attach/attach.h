@@ -40,17 +40,24 @@ int attach_reset(const struct instance_where *where, struct poise_error *err);
 struct attach_decap {
 	char device[IF_NAMESIZE];
 	bool tc;	/* XDP would not go: TC */
-	char warning[192];
+	char warning[192]; /* why TC; empty none */
+	struct poise_decap_counts counts;
 	size_t addresses;
-	union poise_addr *address; /* virtual addresses it strips for */
+	union poise_addr *address; /* virtual addresses it strips for; malloc'ed */
 };
 
+/* Strips encapsulation for these virtual addresses, and no others, from what comes in on device.
+ * Attached already: replaces program and addresses without losing a packet. *state, if not NULL,
+ * is filled; free it with attach_decap_free. */
 int attach_decap(const struct instance_where *where, const char *device,
 		 const union poise_addr *address, size_t addresses, struct attach_decap *state,
 		 struct poise_error *err);
 int attach_decap_detach(const struct instance_where *where, const char *device,
 			struct poise_error *err);
+/* What is attached, malloc'ed, by device; returns the number or -1. */
 int attach_decap_list(const struct instance_where *where, struct attach_decap **list,
 		      struct poise_error *err);
+/* Frees what the n entries own, not the entries. */
+void attach_decap_free(struct attach_decap *list, size_t n);
 
 #endif

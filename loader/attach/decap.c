@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The backend side: the decapsulator on a device, natively at XDP, else at TC ingress.
+ *
+ *   <root>/<instance>/decap/addresses_<device>   virtual addresses that it strips for
+ *                           counts_<device>      what it did
+ *                           link_<device>        a bpf_link at XDP, or
+ *                           tc_<why>_<device>    the program at TC, and why not XDP (errno)
+ *
+ * Generic XDP would cost a copy of every packet that TC does without, so it is not tried.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/decap.skel.h"
+#include "decap.h"
+
+/* Where our filter stands among those of TC ingress: first, and known again. */
+#define TC_HANDLE   1
+#define TC_PRIORITY 1
+
+static char *decap_path(const char *dir, const char *kind, const char *device, char *buf,
+			size_t size)
+{
+	char name[ATTACH_PIN_NAME];
+
+	return attach_path(buf, size, dir, attach_decap_pin(kind, device, name, sizeof(name)));
+}
+
+int attach_decap_open_map(const char *dir, const char *kind, const char *device)
+{
+	char path[PATH_MAX];
+
+	return bpf_obj_get(decap_path(dir, kind, device, path, sizeof(path)));
+}
+
+/* ---- TC
+ * ----------------------------------------------------------------------------------------*/
+
+static int tc_attach(unsigned int ifindex, int prog_fd, struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY,
+		    .prog_fd = prog_fd, .flags = BPF_TC_F_REPLACE);
+	int rc = bpf_tc_hook_create(&hook);
+
+	if (!rc || rc == -EEXIST)
+		rc = bpf_tc_attach(&hook, &opts);
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return poise_fail_errno(err, "cannot attach the program at TC ingress");
+}
+
+/* The clsact qdisc stays: others may have come to use it. */
+static int tc_detach(unsigned int ifindex, struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY);
+	int rc = bpf_tc_detach(&hook, &opts);
+
+	if (!rc || rc == -ENOENT || rc == -EINVAL) /* somebody removed filter or qdisc before us */
+		return 0;
+	errno = -rc;
+	return poise_fail_errno(err, "cannot detach the program from TC ingress");
+}
+
+/* ---- loading
+ * -----------------------------------------------------------------------------------*/
+
+static int reuse(struct bpf_map *map, const char *dir, const char *kind, const char *device,
+		 struct poise_error *err)
+{
+	int fd = attach_decap_open_map(dir, kind, device);
+	int rc;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : poise_fail_errno(err, "cannot open map %s", kind);
+	rc = bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return rc ? poise_fail_errno(err, "cannot re-use map %s", kind) : 0;
+}
+
+static struct decap *load(const char *dir, const char *device, struct poise_error *err)
+{
+	struct decap *skel = decap__open();
+	int rc;
+
+	if (!skel) {
+		poise_fail_errno(err, "cannot open the built-in BPF object");
+		return NULL;
+	}
+	if (reuse(skel->maps.decap_addresses, dir, DECAP_ADDRESSES, device, err) ||
+	    reuse(skel->maps.decap_counts, dir, DECAP_COUNTS, device, err))
+		goto fail;
+	rc = decap__load(skel);
+	if (!rc)
+		return skel;
+	errno = -rc;
+	poise_fail_errno(err, "this kernel refused the program (%s)", attach_log_said());
+fail:
+	decap__destroy(skel);
+	return NULL;
+}
+
+static bool listed(const union poise_addr *address, size_t addresses, const union poise_addr *a)
+{
+	for (size_t k = 0; k < addresses; k++)
+		if (!memcmp(&address[k], a, sizeof(*a)))
+			return true;
+	return false;
+}
+
+/* New addresses first, then those no longer wanted go: none that stays is ever missing. */
+static int set_addresses(int fd, const union poise_addr *address, size_t addresses,
+			 struct poise_error *err)
+{
+	union poise_addr key, next;
+	bool more;
+	__u8 one = 1;
+
+	for (size_t k = 0; k < addresses; k++)
+		if (bpf_map_update_elem(fd, &address[k], &one, BPF_ANY))
+			return poise_fail_errno(err, "cannot store an address");
+	more = !bpf_map_get_next_key(fd, NULL, &key);
+	while (more) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (!listed(address, addresses, &key))
+			bpf_map_delete_elem(fd, &key);
+		key = next;
+	}
+	return 0;
+}
+
+/* ---- attaching
+ * ---------------------------------------------------------------------------------*/
+
+static int pin(int fd, const char *dir, const char *kind, const char *device,
+	       struct poise_error *err)
+{
+	char name[ATTACH_PIN_NAME];
+
+	return attach_pin_replace(fd, dir, attach_decap_pin(kind, device, name, sizeof(name)), err);
+}
+
+/* TC: the pin first, so that a kill leaves nothing attached that we do not know of. */
+static int attach_tc(const struct decap *skel, const char *dir, const char *device, int why,
+		     unsigned int ifindex, struct poise_error *err)
+{
+	int fd = bpf_program__fd(skel->progs.poise_decap_tc);
+	char kind[16];
+
+	snprintf(kind, sizeof(kind), DECAP_TC "_%d", why);
+	if (pin(fd, dir, kind, device, err))
+		return -1;
+	return tc_attach(ifindex, fd, err);
+}
+
+static int attach_new(const struct decap *skel, const char *dir, const char *device,
+		      unsigned int ifindex, struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
+	int rc, fd = bpf_link_create(bpf_program__fd(skel->progs.poise_decap_xdp), (int)ifindex,
+				     BPF_XDP, &opts);
+
+	if (fd < 0)
+		return attach_tc(skel, dir, device, errno, ifindex, err);
+	rc = pin(fd, dir, DECAP_LINK, device, err);
+	close(fd);
+	return rc;
+}
+
+static int attach_again(const struct decap *skel, const char *dir, const struct decap_pin *old,
+			unsigned int ifindex, struct poise_error *err)
+{
+	int rc, fd;
+
+	if (old->tc)
+		return attach_tc(skel, dir, old->device, old->why, ifindex, err);
+	fd = attach_decap_open_map(dir, DECAP_LINK, old->device);
+	rc = fd < 0 ? -1 : bpf_link_update(fd, bpf_program__fd(skel->progs.poise_decap_xdp), NULL);
+	if (fd >= 0)
+		close(fd);
+	return rc ? poise_fail_errno(err, "cannot replace the program") : 0;
+}
+
+static int attach_locked(const char *dir, const char *device, unsigned int ifindex,
+			 const union poise_addr *address, size_t addresses, struct poise_error *err)
+{
+	struct decap_pin old;
+	bool known = attach_decap_find(dir, device, &old);
+	struct decap *skel;
+	int fd, rc = -1;
+
+	attach_pin_leftover(dir);
+	if (known && attach_decap_ifindex(dir, &old) != ifindex) { /* its device is gone */
+		attach_decap_unlink(dir, &old);
+		known = false;
+	}
+	skel = load(dir, device, err);
+	if (!skel)
+		return -1;
+	fd = bpf_map__fd(skel->maps.decap_addresses);
+	if (!set_addresses(fd, address, addresses, err) &&
+	    !pin(fd, dir, DECAP_ADDRESSES, device, err) &&
+	    !pin(bpf_map__fd(skel->maps.decap_counts), dir, DECAP_COUNTS, device, err))
+		rc = known ? attach_again(skel, dir, &old, ifindex, err)
+			   : attach_new(skel, dir, device, ifindex, err);
+	if (rc && !known && attach_decap_find(dir, device, &old))
+		attach_decap_unlink(dir, &old);
+	decap__destroy(skel);
+	return rc;
+}
+
+int attach_decap(const struct instance_where *where, const char *device,
+		 const union poise_addr *address, size_t addresses, struct attach_decap *state,
+		 struct poise_error *err)
+{
+	unsigned int ifindex = if_nametoindex(device);
+	struct attach_dir d;
+	struct decap_pin p;
+	int rc;
+
+	attach_log_start();
+	if (attach_privileges(err))
+		return -1;
+	if (!ifindex) {
+		attach_no_device(err);
+		return poise_error_about(err, "device %s", device);
+	}
+	if (addresses > POISE_DECAP_ADDRESSES) {
+		poise_fail(err, POISE_E_FULL, "%zu addresses are too many", addresses);
+		return poise_error_remedy(err, "at most %d a device", POISE_DECAP_ADDRESSES);
+	}
+	if (attach_dir_open(&d, where, DECAP_DIR, true, err))
+		return -1;
+	rc = attach_locked(d.path, device, ifindex, address, addresses, err);
+	if (!rc && state && attach_decap_find(d.path, device, &p))
+		rc = attach_decap_describe(d.path, &p, state, err);
+	attach_dir_close(&d);
+	return rc ? poise_error_about(err, "device %s", device) : 0;
+}
+
+int attach_decap_remove(const char *dir, const struct decap_pin *p, struct poise_error *err)
+{
+	unsigned int ifindex = attach_decap_ifindex(dir, p);
+	int fd, rc = 0;
+
+	if (ifindex && p->tc) {
+		rc = tc_detach(ifindex, err);
+	} else if (ifindex) {
+		fd = attach_decap_open_map(dir, DECAP_LINK, p->device);
+		rc = fd < 0 ? -1 : bpf_link_detach(fd);
+		if (rc)
+			poise_fail_errno(err, "cannot detach the program");
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!rc)
+		attach_decap_unlink(dir, p);
+	return rc;
+}
+
+static int not_attached(struct poise_error *err)
+{
+	poise_fail(err, POISE_E_NOT_FOUND, "the decapsulator is not attached to it");
+	return poise_error_remedy(err, "poise decap show lists the devices it is attached to");
+}
+
+int attach_decap_detach(const struct instance_where *where, const char *device,
+			struct poise_error *err)
+{
+	struct poise_error none = {0};
+	struct attach_dir d;
+	struct decap_pin p;
+	int rc;
+
+	attach_log_start();
+	if (attach_dir_open(&d, where, DECAP_DIR, false, &none)) {
+		if (none.code == POISE_E_NO_INSTANCE)
+			not_attached(err);
+		else if (err)
+			*err = none;
+		return poise_error_about(err, "device %s", device);
+	}
+	rc = attach_decap_find(d.path, device, &p) ? attach_decap_remove(d.path, &p, err)
+						   : not_attached(err);
+	if (!rc && !rmdir(d.path)) /* the last device's is gone */
+		rmdir(d.base);
+	attach_dir_close(&d);
+	return rc ? poise_error_about(err, "device %s", device) : 0;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Loading: the maps, then the program over them, then every attached device runs it.
+ *
+ * Each step leaves something the next run understands, so a kill at any point costs nothing:
+ * maps are pinned before the programs, the magic number in meta comes last of a creation, and a
+ * replacement changes device after device by an atomic update of its link.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "bpf/poise.skel.h"
+#include "internal.h"
+#include "maps/option.h"
+
+struct load {
+	struct attach_dir dir;
+	struct poise *skel;
+	struct config_limits limits;
+	__u64 hash_key[2];
+	bool fresh; /* the maps are to be made */
+};
+
+/* Limits and key of a new instance: the file's, else the defaults and a key drawn here. */
+static int settle(struct load *l, const struct config *cfg, struct poise_error *err)
+{
+	if (cfg && cfg->has_limits)
+		l->limits = cfg->limits;
+	else
+		option_defaults(OPTION_LIMIT, &l->limits);
+	if (cfg && cfg->has_hash_key) {
+		memcpy(l->hash_key, cfg->hash_key, sizeof(l->hash_key));
+		return 0;
+	}
+	if (getrandom(l->hash_key, sizeof(l->hash_key), 0) != sizeof(l->hash_key))
+		return poise_fail_errno(err, "cannot draw a hash key");
+	return 0;
+}
+
+/* What the verifier takes for constants. */
+static int set_knobs(struct load *l, struct poise_error *err)
+{
+	struct poise *skel = l->skel;
+	__u32 mult;
+
+	if (attach_clock(&mult, err))
+		return -1;
+	skel->rodata->poise_key0 = l->hash_key[0];
+	skel->rodata->poise_key1 = l->hash_key[1];
+	skel->rodata->poise_bucket_mask = bpf_map__max_entries(skel->maps.flows) - 1;
+	skel->rodata->poise_slot_mask = bpf_map__max_entries(skel->maps.listeners) - 1;
+	skel->rodata->poise_seed_mask = bpf_map__max_entries(skel->maps.listener_seeds) - 1;
+	skel->rodata->poise_members = bpf_map__max_entries(skel->maps.members);
+	skel->rodata->poise_jiffies_mult = mult;
+	return 0;
+}
+
+static int load_failed(const struct load *l, int error, struct poise_error *err)
+{
+	bool maps = !strncmp(attach_log_said(), "map '", strlen("map '"));
+
+	errno = error;
+	if (l->fresh && (error == ENOMEM || error == E2BIG || (maps && error == EINVAL))) {
+		poise_fail(err, POISE_E_FULL, "the maps of these limits cannot be made (%s)",
+			   attach_log_said());
+		return poise_error_remedy(err,
+					  "ask for less under limits: flow-slots %u, "
+					  "table-slots %u, backends %u",
+					  l->limits.flow_slots, l->limits.table_slots,
+					  l->limits.backends);
+	}
+	if (error == EPERM) {
+		poise_fail_errno(err, "the kernel refused to load the program (%s)",
+				 attach_log_said());
+		return poise_error_remedy(err, "run it as root, or with CAP_BPF, CAP_NET_ADMIN and "
+					       "CAP_PERFMON");
+	}
+	poise_fail(err, POISE_E_UNSUPPORTED, "this kernel refused the program: %s (%s)",
+		   attach_log_said(), strerror(error));
+	return poise_error_remedy(err, "poise needs Linux 5.15 or newer; if it is, please report "
+				       "this message with the output of uname -r");
+}
+
+static int load_object(struct load *l, struct poise_error *err)
+{
+	int rc;
+
+	attach_pin_leftover(l->dir.path);
+	if (attach_maps_complete(&l->dir, &l->fresh, l->hash_key, err))
+		return -1;
+	l->fresh = !l->fresh;
+	l->skel = poise__open();
+	if (!l->skel)
+		return poise_fail_errno(err, "cannot open the built-in BPF object");
+	if (l->fresh ? attach_maps_size(l->skel, &l->limits, err)
+		     : attach_maps_reuse(l->skel, &l->dir, err))
+		return -1;
+	if (set_knobs(l, err))
+		return -1;
+	rc = poise__load(l->skel);
+	return rc ? load_failed(l, -rc, err) : 0;
+}
+
+/* The last step of a creation: instance_format writes the magic number into meta. */
+static int format(struct load *l, const char *name, struct poise_error *err)
+{
+	struct instance blank = {.lock_fd = l->dir.fd, .locked = true};
+
+	blank.meta = mmap(NULL, sizeof(*blank.meta), PROT_READ | PROT_WRITE, MAP_SHARED,
+			  bpf_map__fd(l->skel->maps.meta), 0);
+	if (blank.meta == MAP_FAILED)
+		return poise_fail_errno(err, "cannot map %s/meta", l->dir.path);
+	instance_format(&blank, name, &l->limits, l->hash_key);
+	munmap(blank.meta, sizeof(*blank.meta));
+	return 0;
+}
+
+static int publish(struct load *l, const char *name, struct poise_error *err)
+{
+	int xdp = bpf_program__fd(l->skel->progs.poise_xdp);
+
+	if (l->fresh && attach_maps_pin(l->skel, &l->dir, err))
+		return -1;
+	if (attach_pin_replace(bpf_program__fd(l->skel->progs.poise_sweep), l->dir.path,
+			       ATTACH_PIN_SWEEP, err) ||
+	    attach_pin_replace(xdp, l->dir.path, ATTACH_PIN_PROGRAM, err))
+		return -1;
+	if (l->fresh && format(l, name, err))
+		return -1;
+	return attach_replace_all(l->dir.path, xdp, err);
+}
+
+/* A creation that failed leaves nothing. */
+static void undo(const struct load *l)
+{
+	char path[PATH_MAX];
+
+	attach_maps_unpin(&l->dir);
+	unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_PROGRAM));
+	unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_SWEEP));
+	rmdir(l->dir.path); /* fails, rightly, if devices are still attached */
+	rmdir(l->dir.base);
+}
+
+int attach_load(struct instance **out, const struct instance_where *where, const struct config *cfg,
+		bool *created, struct poise_error *err)
+{
+	const char *name = where && where->name ? where->name : POISE_DEFAULT_INSTANCE;
+	struct load l = {.fresh = true};
+	int rc;
+
+	attach_log_start();
+	if (attach_privileges(err) || settle(&l, cfg, err))
+		return -1;
+	if (attach_dir_open(&l.dir, where, NULL, true, err))
+		return -1;
+	rc = attach_dir_abi(&l.dir, err);
+	if (!rc)
+		rc = load_object(&l, err);
+	if (!rc)
+		rc = publish(&l, name, err);
+	if (rc && l.fresh)
+		undo(&l);
+	poise__destroy(l.skel);
+	attach_dir_close(&l.dir);
+	if (created)
+		*created = l.fresh && !rc;
+	return rc ? rc : instance_open(out, where, err);
+}
