@@ -30,7 +30,7 @@ static __always_inline void count_gauge(__u32 member, bool opened)
 {
 	__u32 place = count_place(member);
 	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
-	poise_load *load = bpf_map_lookup_elem(&own, &place);
+	poise_load *load = (poise_load *)word_lookup(&own, place);
 
 	if (!c || !load)
 		return;

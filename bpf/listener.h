@@ -12,7 +12,7 @@ static __always_inline __u32 listener_service(const struct packet *p, __u16 port
 {
 	__u64 hash = poise_listener_hash(&p->dst, port, p->proto);
 	__u32 bucket = hash & poise_seed_mask;
-	__u32 *seed = bpf_map_lookup_elem(&listener_seeds, &bucket);
+	__u32 *seed = word_lookup(&listener_seeds, bucket);
 	struct poise_listener *l;
 	__u32 slot, value;
 

@@ -19,15 +19,15 @@
 
 POISE_ARRAY(meta, struct poise_meta);
 POISE_ARRAY(listeners, struct poise_listener);
-POISE_ARRAY(listener_seeds, __u32);
+POISE_ARRAY(listener_seeds, struct poise_words);
 POISE_ARRAY(services, struct poise_service);
 POISE_ARRAY(members, struct poise_member);
-POISE_ARRAY(table, __u32);
+POISE_ARRAY(table, struct poise_words);
 POISE_ARRAY(paths, struct poise_path);
 POISE_ARRAY(flows, struct poise_bucket);
 POISE_ARRAY(counters, struct poise_counter);
-POISE_ARRAY(own, poise_load);
-POISE_ARRAY(others, poise_load);
+POISE_ARRAY(own, struct poise_words); /* of poise_load */
+POISE_ARRAY(others, struct poise_words);
 /* Packets never read these three; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);

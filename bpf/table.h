@@ -19,7 +19,7 @@ static __always_inline __u32 table_entry(__u32 at, __u32 size, __u64 place)
 
 	if (!size)
 		return 0;
-	entry = bpf_map_lookup_elem(&table, &slot);
+	entry = word_lookup(&table, slot);
 	return entry ? *entry : 0;
 }
 

@@ -42,6 +42,21 @@
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)  \
 	M(rates)
 
+/*
+ * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
+ * array when user space maps it, and is twice as large as it need be. Maps of 4-byte words
+ * (listener_seeds, table, own, others) therefore have values of 16 of them: word n is w[n % 16] of
+ * value n / 16, mapped they are plain arrays, and a map's max_entries is poise_words_entries(words).
+ */
+#define POISE_WORDS 16
+
+struct poise_words {
+	__u32 w[POISE_WORDS];
+};
+
+POISE_ASSERT_SIZE(struct poise_words, 64);
+#define poise_words_entries(n) (((n) + POISE_WORDS - 1) / POISE_WORDS)
+
 /* IPv4 is kept as ::ffff:a.b.c.d, so one comparison serves both families. */
 union poise_addr {
 	__u8 b[16];
