@@ -55,7 +55,8 @@ void instance_close(struct instance *i);
 /* An instance of plain memory with these limits: unit tests, fuzzing, benchmarks of maps/. */
 struct instance *instance_anonymous(const struct config_limits *limits);
 
-/* Writes identity and limits into fresh maps; called once by attach/ while it holds the lock. */
+/* Writes identity and limits into fresh maps; called once by attach/ while it holds the lock. Only
+ * meta and members need be mapped. */
 void instance_format(struct instance *i, const char *name, const struct config_limits *limits,
 		     const __u64 hash_key[2]);
 /* Map sizes that limits ask for, for attach/ to set before it creates the maps. Order and names

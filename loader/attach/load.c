@@ -55,7 +55,8 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	skel->rodata->poise_key1 = l->hash_key[1];
 	skel->rodata->poise_bucket_mask = bpf_map__max_entries(skel->maps.flows) - 1;
 	skel->rodata->poise_slot_mask = bpf_map__max_entries(skel->maps.listeners) - 1;
-	skel->rodata->poise_seed_mask = bpf_map__max_entries(skel->maps.listener_seeds) - 1;
+	skel->rodata->poise_seed_mask =
+		bpf_map__max_entries(skel->maps.listener_seeds) * POISE_WORDS - 1;
 	skel->rodata->poise_members = bpf_map__max_entries(skel->maps.members);
 	skel->rodata->poise_jiffies_mult = mult;
 	return 0;
@@ -107,18 +108,30 @@ static int load_object(struct load *l, struct poise_error *err)
 	return rc ? load_failed(l, -rc, err) : 0;
 }
 
+static void *map_values(const struct bpf_map *map, size_t *size)
+{
+	*size = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	return mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+}
+
 /* The last step of a creation: instance_format writes the magic number into meta. */
 static int format(struct load *l, const char *name, struct poise_error *err)
 {
 	struct instance blank = {.lock_fd = l->dir.fd, .locked = true};
+	size_t meta, members;
+	int rc = 0;
 
-	blank.meta = mmap(NULL, sizeof(*blank.meta), PROT_READ | PROT_WRITE, MAP_SHARED,
-			  bpf_map__fd(l->skel->maps.meta), 0);
-	if (blank.meta == MAP_FAILED)
-		return poise_fail_errno(err, "cannot map %s/meta", l->dir.path);
-	instance_format(&blank, name, &l->limits, l->hash_key);
-	munmap(blank.meta, sizeof(*blank.meta));
-	return 0;
+	blank.meta = map_values(l->skel->maps.meta, &meta);
+	blank.members = map_values(l->skel->maps.members, &members);
+	if (blank.meta == MAP_FAILED || blank.members == MAP_FAILED)
+		rc = poise_fail_errno(err, "cannot map the new maps of %s", l->dir.path);
+	else
+		instance_format(&blank, name, &l->limits, l->hash_key);
+	if (blank.meta != MAP_FAILED)
+		munmap(blank.meta, meta);
+	if (blank.members != MAP_FAILED)
+		munmap(blank.members, members);
+	return rc;
 }
 
 static int publish(struct load *l, const char *name, struct poise_error *err)

@@ -135,8 +135,8 @@ static int check_sizes(struct poise *skel, const struct attach_dir *d, struct po
 	    power_of_two(bpf_map__max_entries(skel->maps.listeners)) &&
 	    power_of_two(bpf_map__max_entries(skel->maps.listener_seeds)) &&
 	    bpf_map__max_entries(skel->maps.counters) == lines &&
-	    bpf_map__max_entries(skel->maps.own) == lines &&
-	    bpf_map__max_entries(skel->maps.others) == lines)
+	    bpf_map__max_entries(skel->maps.own) == poise_words_entries(lines) &&
+	    bpf_map__max_entries(skel->maps.others) == poise_words_entries(lines))
 		return 0;
 	poise_fail(err, POISE_E_CORRUPT, "the sizes of the maps in %s contradict each other",
 		   d->path);
