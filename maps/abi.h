@@ -428,8 +428,8 @@ struct poise_service_conf {
 	__u8 forward;
 	__u8 track;
 	__u32 table_size; /* 0: auto */
-	__u32 base_size;  /* table size and hash kind the base was born under */
-	__u8 base_policy;
+	__u32 base_size;  /* slots of the separate base table, 0: none (the base is in the entries) */
+	__u8 base_policy; /* the policy whose hash it was born under */
 	__u8 entropy;
 	__u16 listeners; /* used entries of listener[] */
 	__u32 idle;
@@ -440,7 +440,10 @@ struct poise_service_conf {
 	union poise_addr source4; /* outer source; zero: the path's own */
 	union poise_addr source6;
 	__u64 created; /* CLOCK_REALTIME, ns */
-	__u8 spare[844];
+	__u32 table_at; /* the slots commit reserved in `table`; 0: none yet */
+	__u32 table_slots;
+	__u32 base_at; /* of the separate base table */
+	__u8 spare[832];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
@@ -491,7 +494,8 @@ struct poise_meta {
 	__u32 listener_seeds; /* power of two */
 	__u32 paths;
 	__u32 cpus;	      /* possible CPUs */
-	__u32 spare0[2];
+	__u32 jiffies_mult;   /* poise_jiffies_mult as measured at load: 2^32 / HZ; 0 unknown */
+	__u32 spare0;
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
 	char instance[POISE_NAME_MAX];

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A transaction: validate, plan, write the other copies, commit with one store, derive.
+ *
+ * Nothing is stored before everything is known to fit. After the committing store nothing can fail
+ * any more: whoever takes the lock next would finish it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "derive.h"
+#include "listener.h"
+#include "plan.h"
+
+/* generation and crc are the store's; all that follows is content. */
+#define CONTENT offsetof(struct poise_record, state)
+
+struct commit {
+	struct plan plan;
+	struct instance *i;
+	struct config *cfg;
+	struct instance_change *change;
+	__u64 generation;
+	__u64 now;
+	struct derive_list dirty;
+	__u8 *touched; /* [meta.services]: already in dirty.service */
+};
+
+static __u64 realtime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (__u64)ts.tv_sec * 1000000000 + (__u64)ts.tv_nsec;
+}
+
+/* ---- what is in force --------------------------------------------------------------------------*/
+
+/* Address and port are what a member is; another one in its record is another member. */
+static bool member_stays(const struct instance *i, const struct config_service *svc,
+			 const struct config_member *m)
+{
+	const struct poise_member_conf *old = store_member(i, m->id);
+
+	return store_is_member(old) && old->service == svc->id &&
+	       !memcmp(&old->addr, &m->conf.addr, sizeof(old->addr)) && old->port == m->conf.port;
+}
+
+static void match_members(struct commit *c, struct config_service *svc, bool stays)
+{
+	for (size_t m = 0; m < svc->members; m++) {
+		struct config_member *member = &svc->member[m];
+
+		if (!stays || member->id >= c->i->meta->members ||
+		    !member_stays(c->i, svc, member) || c->plan.kept_member[member->id]) {
+			member->id = 0;
+			continue;
+		}
+		c->plan.kept_member[member->id] = 1;
+		member->conf.ordinal = store_member(c->i, member->id)->ordinal;
+	}
+}
+
+/* Which of cfg is in force, and which of what is in force is not in cfg. */
+static void match(struct commit *c)
+{
+	const struct poise_meta *meta = c->i->meta;
+
+	for (size_t s = 0; s < c->cfg->services; s++) {
+		struct config_service *svc = c->cfg->service[s];
+		const struct poise_service_conf *old =
+			svc->id && svc->id < meta->services ? store_service(c->i, svc->id) : NULL;
+
+		if (old && (old->r.state != POISE_REC_USED || c->plan.kept_service[svc->id]))
+			old = NULL;
+		if (!old)
+			svc->id = 0;
+		c->plan.kept_service[svc->id] = 1;
+		c->plan.service[s] = (struct plan_service){svc, old};
+		match_members(c, svc, old);
+	}
+}
+
+/* ---- planning ----------------------------------------------------------------------------------*/
+
+static int plan_all(struct commit *c, struct poise_error *err)
+{
+	if (listener_plan(c->i, c->cfg, err) || plan_ids(&c->plan, err) ||
+	    plan_tables(&c->plan, err))
+		return -1;
+	return 0;
+}
+
+/* What was given up lately may be had again after a grace period, or a sweep: tried in this order,
+ * each dearer than the one before, and only if something is short. */
+static int plan_patiently(struct commit *c, struct poise_error *err)
+{
+	struct poise_error ignored;
+
+	if (!plan_all(c, err))
+		return 0;
+	if (!err || err->code == POISE_E_FULL)
+		instance_grace(c->i);
+	if (!plan_all(c, err))
+		return 0;
+	c->plan.reclaim = true;
+	if (instance_sweep(c->i, &ignored))
+		return -1;
+	return plan_all(c, err);
+}
+
+/* ---- writing -----------------------------------------------------------------------------------*/
+
+static void touch_service(struct commit *c, __u16 id)
+{
+	if (c->touched[id])
+		return;
+	c->touched[id] = 1;
+	c->dirty.service[c->dirty.services++] = id;
+}
+
+static __u64 flows_of(const struct instance *i, __u16 member)
+{
+	struct instance_stats stats;
+
+	instance_member_stats(i, member, &stats);
+	return stats.flows > 0 ? (__u64)stats.flows : 0;
+}
+
+static void open_once(struct commit *c)
+{
+	if (c->i->meta->opened < c->generation)
+		store64(&c->i->meta->opened, c->generation);
+}
+
+static void write_member(struct commit *c, __u16 id, struct poise_member_conf *conf)
+{
+	const struct poise_member_conf *old = store_member(c->i, id);
+	bool was = store_is_member(old);
+
+	if (!memcmp((char *)conf + CONTENT, (const char *)old + CONTENT, sizeof(*conf) - CONTENT))
+		return;
+	if (was && old->r.state != conf->r.state)
+		c->change->flows += flows_of(c->i, id);
+	if (!was || derive_rank(old, DERIVE_ENDED) != derive_rank(conf, DERIVE_ENDED) ||
+	    old->r.state != conf->r.state || old->admin != conf->admin ||
+	    old->health != conf->health)
+		conf->since = c->now;
+	open_once(c);
+	touch_service(c, conf->service);
+	store_member_write(c->i, id, conf, c->generation);
+	c->dirty.member[c->dirty.members++] = id;
+	c->change->members++;
+}
+
+static void write_service(struct commit *c, __u16 id, struct poise_service_conf *conf)
+{
+	const struct poise_service_conf *old = store_service(c->i, id);
+
+	if (!memcmp((char *)conf + CONTENT, (const char *)old + CONTENT, sizeof(*conf) - CONTENT))
+		return;
+	open_once(c);
+	touch_service(c, id);
+	store_service_write(c->i, id, conf, c->generation);
+	c->change->services++;
+}
+
+static void write_kept(struct commit *c, struct config_service *svc)
+{
+	svc->conf.r.state = POISE_REC_USED;
+	if (!svc->conf.created)
+		svc->conf.created = c->now;
+	write_service(c, svc->id, &svc->conf);
+	for (size_t m = 0; m < svc->members; m++) {
+		struct config_member *member = &svc->member[m];
+
+		if (member->conf.r.state != POISE_REC_LEAVING)
+			member->conf.r.state = POISE_REC_USED;
+		write_member(c, member->id, &member->conf);
+	}
+}
+
+/* A service that is gone leaves no trace; a member leaves ashes. */
+static void write_gone(struct commit *c)
+{
+	const struct poise_meta *meta = c->i->meta;
+
+	for (__u32 id = 1; id < meta->members; id++) {
+		struct poise_member_conf conf = *store_member(c->i, id);
+
+		if (!store_is_member(&conf) || c->plan.kept_member[id])
+			continue;
+		conf.r.state = POISE_REC_ASHES;
+		write_member(c, (__u16)id, &conf);
+	}
+	for (__u32 id = 1; id < meta->services; id++) {
+		struct poise_service_conf none = {0};
+
+		if (store_service(c->i, id)->r.state == POISE_REC_USED && !c->plan.kept_service[id])
+			write_service(c, (__u16)id, &none);
+	}
+}
+
+/* ---- the transaction ---------------------------------------------------------------------------*/
+
+static void commit_begin(struct commit *c, struct instance *i, struct config *cfg,
+			 struct instance_change *change)
+{
+	const struct poise_meta *meta = i->meta;
+
+	*c = (struct commit){
+		.i = i,
+		.cfg = cfg,
+		.change = change,
+		.now = realtime_ns(),
+		.touched = calloc(meta->services, 1),
+		.dirty.service = calloc(meta->services, sizeof(__u16)),
+		.dirty.member = calloc(meta->members, sizeof(__u16)),
+		.plan = {
+			.i = i,
+			.cfg = cfg,
+			.kept_service = calloc(meta->services, 1),
+			.kept_member = calloc(meta->members, 1),
+			.service = calloc(cfg->services + 1, sizeof(struct plan_service)),
+		},
+	};
+	if (!c->touched || !c->dirty.service || !c->dirty.member || !c->plan.kept_service ||
+	    !c->plan.kept_member || !c->plan.service)
+		abort();
+	*change = (struct instance_change){0};
+}
+
+static void commit_end(struct commit *c)
+{
+	free(c->touched);
+	free(c->dirty.service);
+	free(c->dirty.member);
+	free(c->plan.kept_service);
+	free(c->plan.kept_member);
+	free(c->plan.service);
+	free(c->plan.taken);
+	free(c->plan.gap);
+}
+
+static void commit_write(struct commit *c)
+{
+	struct instance *i = c->i;
+
+	/* after planning: a grace period there raises what a stamp must exceed */
+	c->generation = store_stamp(i);
+	for (size_t s = 0; s < c->cfg->services; s++)
+		write_kept(c, c->cfg->service[s]);
+	write_gone(c);
+	if (i->meta->opened != c->generation)
+		return; /* nothing differs */
+	store64(&i->meta->committed, c->generation);
+	c->change->tables = (unsigned int)c->dirty.services;
+	derive(i, &c->dirty);
+}
+
+int instance_commit(struct instance *i, struct config *cfg, struct instance_change *change,
+		    struct poise_error *err)
+{
+	struct instance_change unasked;
+	struct commit c;
+	int rc;
+
+	if (!i->locked || cfg->generation != i->meta->committed)
+		return poise_fail(err, POISE_E_BUSY,
+				  "the configuration was changed by somebody else meanwhile");
+	if (config_validate(cfg, err))
+		return -1;
+	commit_begin(&c, i, cfg, change ? change : &unasked);
+	match(&c);
+	rc = plan_patiently(&c, err);
+	if (!rc) {
+		commit_write(&c);
+		cfg->generation = i->meta->committed;
+	}
+	commit_end(&c);
+	return rc;
+}

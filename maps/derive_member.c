@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * One member's line. Its identity is written while nobody can mean the id; afterwards only single
+ * words change: live, the weights, and mode with flags.
+ */
+#include "derive.h"
+
+/* A gauge counts one member's flows: an id's new owner begins at nothing. Nobody counts under an
+ * id whose service is 0 and that no flow word names. */
+static void clear_counters(struct instance *i, __u16 id)
+{
+	static const struct poise_counter counter;
+	static const struct poise_rate rate;
+
+	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
+		size_t line = (size_t)cpu * i->meta->members + id;
+
+		store_words(&i->counters[line], &counter, sizeof(counter));
+		store32((__u32 *)&i->own[line], 0);
+		store32((__u32 *)&i->others[line], 0);
+	}
+	store_words(&i->rates[id], &rate, sizeof(rate));
+}
+
+/* mode and flags lie side by side and change together. */
+static __u16 mode_and_flags(const struct poise_member *m)
+{
+	union {
+		__u8 b[2];
+		__u16 h;
+	} u = {.b = {m->mode, m->flags}};
+
+	return u.h;
+}
+
+static void store_words_of_use(struct poise_member *m, const struct poise_member *want)
+{
+	_Static_assert(offsetof(struct poise_member, flags) ==
+			       offsetof(struct poise_member, mode) + 1 &&
+		       offsetof(struct poise_member, mode) % 2 == 0, "one store for both");
+	__u32 fading = m->live & POISE_L_FADING;
+
+	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));
+	store16(&m->weight, want->weight);
+	store32(&m->inv_weight, want->inv_weight);
+	store32(&m->live, want->live | fading);
+}
+
+void derive_member_use(struct instance *i, __u16 id, const struct poise_member *want)
+{
+	struct poise_member *m = &i->members[id];
+
+	if (m->service == want->service) {
+		store_words_of_use(m, want);
+		return;
+	}
+	clear_counters(i, id);
+	instance_set_nexthop(i, id, 0);
+	store_words(&m->addr, &want->addr, sizeof(want->addr));
+	store16(&m->port, want->port);
+	store16(&m->ordinal, want->ordinal);
+	store16(&m->fade, 0);
+	store32(&m->live, POISE_RANK_NEVER);
+	store_words_of_use(m, want);
+	store16(&m->service, want->service);
+}
+
+/* Address and next hop stay for the packets that are just leaving by them; a sweep clears the next
+ * hop, a new owner the rest. */
+void derive_member_void(struct instance *i, __u16 id)
+{
+	struct poise_member *m = &i->members[id];
+
+	store32(&m->live, POISE_RANK_NEVER);
+	store32(&m->inv_weight, POISE_INV_WEIGHT_NEVER);
+	store16(&m->service, 0);
+}

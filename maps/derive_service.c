@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * One service: its members' words, its table, its record, in an order in which a packet between
+ * any two stores finds a backend if it would have found one before or after.
+ *
+ *  1. members that get better, and new ones
+ *  2. a table in slots of its own (first, or of a new size or hash): complete before anybody reads
+ *  3. the record, published by one store of `active`; when the rung gets worse this comes before
+ *     the members get worse, so that those below the old rung may be chosen in time
+ *  4. members that get worse: avoided from the next packet on
+ *  5. a table that is in use: entry by entry, each one store
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "derive.h"
+
+static bool is_active(const struct poise_service *s)
+{
+	return !(s->active & POISE_SERVICE_GONE) && s->rec[s->active & 1].salt;
+}
+
+static const struct poise_service_rec *active_rec(const struct poise_service *s)
+{
+	return is_active(s) ? &s->rec[s->active & 1] : NULL;
+}
+
+static void publish(struct instance *i, const struct derived *d)
+{
+	struct poise_service *s = &i->services[d->id];
+	const struct poise_service_rec *now = active_rec(s);
+	__u32 copy = !(s->active & 1);
+
+	if (now && !memcmp(now, &d->rec, sizeof(d->rec)))
+		return;
+	store_need_graced(i, s->retired);
+	store_words(&s->rec[copy], &d->rec, sizeof(d->rec));
+	/* before the flip: a copy must never seem free while packets read it */
+	store32(&s->retired, store_stamp32(i));
+	store32(&s->active, copy);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------*/
+
+/* Do packets read these slots now, as table or as base? */
+static bool in_use(const struct poise_service_rec *now, __u32 at)
+{
+	return now && (now->table_at == at || (now->base_size && now->base_at == at));
+}
+
+static void store_table(struct instance *i, const struct derived *d, bool fresh)
+{
+	__u32 *entry = i->table + d->conf->table_at;
+
+	for (__u32 s = 0; s < d->conf->table_slots; s++)
+		store32(&entry[s],
+			derived_entry(d, s, fresh ? POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)
+						  : entry[s]));
+}
+
+/* In a separate base table an ordinal whose member is gone must not wait for its next owner. */
+static void clear_base(struct instance *i, const struct derived *d)
+{
+	__u32 *entry = i->table + d->conf->base_at;
+
+	for (__u32 s = 0; s < d->conf->base_size; s++) {
+		__u32 base = POISE_ENTRY_BASE(entry[s]);
+
+		if (base >= d->rec.members || !d->present[base])
+			store32(&entry[s], POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY));
+	}
+}
+
+/* ---- members -----------------------------------------------------------------------------------*/
+
+/* worse: only those whose rank gets worse; else only the others. */
+static void store_members(struct instance *i, const struct derived *d, bool worse)
+{
+	for (size_t m = 0; m < d->members; m++) {
+		const struct poise_member *now = &i->members[d->member[m].id];
+		struct poise_member want;
+		bool sinks;
+
+		derived_member(d, m, &want);
+		sinks = now->service == want.service &&
+			(want.live & POISE_L_RANK) > (now->live & POISE_L_RANK);
+		if (sinks == worse)
+			derive_member_use(i, d->member[m].id, &want);
+	}
+}
+
+/* ---- the service -------------------------------------------------------------------------------*/
+
+void derive_service(struct instance *i, __u16 id)
+{
+	const struct poise_service_rec *now = active_rec(&i->services[id]);
+	struct derived d;
+	bool later;
+
+	derived_make(i, id, &d);
+	/* The rung gets better: the old record, under which everybody who may be chosen now may be
+	 * chosen too, holds until the table is right; unless the table is not its own. */
+	later = now && d.rec.rung < now->rung && d.rec.members == now->members &&
+		now->table_at == d.conf->table_at;
+	store_members(i, &d, false);
+	if (!in_use(now, d.conf->table_at))
+		store_table(i, &d, true);
+	else if (now->table_at != d.conf->table_at)
+		store_table(i, &d, false);
+	if (!later)
+		publish(i, &d);
+	store_members(i, &d, true);
+	store_table(i, &d, false);
+	if (later)
+		publish(i, &d);
+	clear_base(i, &d);
+	derived_free(&d);
+}
+
+void derive_service_gone(struct instance *i, __u16 id)
+{
+	struct poise_service *s = &i->services[id];
+
+	if (!is_active(s))
+		return;
+	store32(&s->retired, store_stamp32(i));
+	store32(&s->active, s->active | POISE_SERVICE_GONE);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What packets should see of one service: a pure function of the records in force and the hash key.
+ * Deriving stores it, checking compares with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "derive.h"
+#include "hash.h"
+#include "maglev.h"
+#include "plan.h"
+
+__u16 derive_id(const struct poise_extent *extent, int extents, __u32 ordinal)
+{
+	for (int e = 0; e < extents && e < POISE_EXTENTS; e++) {
+		if (ordinal < extent[e].count)
+			return (__u16)(extent[e].first + ordinal);
+		ordinal -= extent[e].count;
+	}
+	return 0;
+}
+
+/* ---- the ladder --------------------------------------------------------------------------------*/
+
+/*
+ * Design rule 5. A member with two faults (draining and down) is not one "whose only fault is a
+ * failed check". A drain past its deadline has promised that nothing goes there any more.
+ */
+enum poise_rank derive_rank(const struct poise_member_conf *m, __u64 now_realtime_ns)
+{
+	bool draining = m->admin == POISE_DRAINING || !m->weight;
+
+	if (m->r.state != POISE_REC_USED || m->admin == POISE_DISABLED)
+		return POISE_RANK_NEVER;
+	if (m->admin == POISE_DRAINING && m->deadline && m->deadline <= now_realtime_ns)
+		return POISE_RANK_NEVER;
+	if (m->health == POISE_HEALTH_DOWN)
+		return draining ? POISE_RANK_NEVER : POISE_RANK_FAILED;
+	if (draining)
+		return POISE_RANK_DRAINING;
+	return m->health == POISE_HEALTH_CHECKING ? POISE_RANK_CHECKING : POISE_RANK_UP;
+}
+
+/*
+ * Whose flows go on. Down and disabled keep TCP, which may yet be answered or must at least not be
+ * reset by another backend, and let go of UDP at its next packet (on-down: tcp keep, udp move); so
+ * does a leaver. Only the end of a drain, or removal, cuts.
+ */
+static __u32 hits(const struct poise_member_conf *m)
+{
+	if (m->admin == POISE_DRAINING && m->deadline == DERIVE_ENDED)
+		return 0;
+	if (m->r.state == POISE_REC_LEAVING || m->admin == POISE_DISABLED ||
+	    m->health == POISE_HEALTH_DOWN)
+		return POISE_L_HIT_TCP;
+	return POISE_L_HIT_TCP | POISE_L_HIT_UDP;
+}
+
+/* ---- the service record ------------------------------------------------------------------------*/
+
+static __u64 salt_of(const char *name)
+{
+	__u64 h = POISE_GOLD;
+
+	for (; *name; name++)
+		h = poise_mix(h ^ (__u8)*name);
+	return h;
+}
+
+/* Rounded up, and within what a stamp of 12 bits can tell apart. */
+static __u32 seconds(__u32 ms, __u32 most)
+{
+	__u64 s = ((__u64)ms + 999) / 1000;
+
+	return s > most ? most : s ? (__u32)s : 1;
+}
+
+#define IDLE_MOST  (16 * 3600) /* 12 bits of 16 s are 18 h */
+#define SHORT_MOST 3600	       /* 12 bits of 1 s are 68 min */
+
+static void fill_rec(struct derived *d)
+{
+	const struct poise_service_conf *conf = d->conf;
+	struct poise_service_rec *rec = &d->rec;
+
+	rec->salt = salt_of(conf->name);
+	rec->table_at = conf->table_at;
+	rec->table_size = rec->rung == POISE_RANK_NEVER ? 0 : conf->table_slots;
+	rec->base_at = conf->base_at;
+	rec->base_size = conf->base_size;
+	rec->policy = conf->policy;
+	rec->base_hash = conf->base_size ? conf->base_policy : plan_hash(conf->policy);
+	rec->track = conf->track;
+	for (int l = 0; l < conf->listeners; l++)
+		if (!conf->listener[l].port)
+			rec->flags |= POISE_S_ANY_PORT;
+	rec->extents = conf->extents;
+	memcpy(rec->extent, conf->extent, sizeof(rec->extent));
+	for (int e = 0; e < conf->extents; e++)
+		rec->members += conf->extent[e].count;
+	rec->idle = seconds(conf->idle, IDLE_MOST);
+	rec->syn = (__u16)seconds(conf->syn, SHORT_MOST);
+	rec->closing = (__u16)seconds(conf->closing, SHORT_MOST);
+	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
+}
+
+/* ---- members and table -------------------------------------------------------------------------*/
+
+static void collect(const struct instance *i, struct derived *d)
+{
+	const struct poise_service_conf *conf = d->conf;
+	size_t room = 0;
+
+	for (int e = 0; e < conf->extents; e++)
+		room += conf->extent[e].count;
+	d->member = calloc(room + 1, sizeof(*d->member));
+	d->present = calloc(room + 1, 1);
+	if (!d->member || !d->present)
+		abort();
+	for (__u32 ordinal = 0; ordinal < room; ordinal++) {
+		__u16 id = derive_id(conf->extent, conf->extents, ordinal);
+		const struct poise_member_conf *m = store_member(i, id);
+
+		if (!store_is_member(m) || m->service != d->id)
+			continue;
+		d->member[d->members++] = (struct derive_members){m, id};
+		d->present[ordinal] = 1;
+	}
+}
+
+static void fill_table(const struct instance *i, struct derived *d)
+{
+	struct maglev_member *chosen = calloc(d->members + 1, sizeof(*chosen));
+	size_t n = 0;
+
+	d->table = malloc((d->conf->table_slots + 1) * sizeof(*d->table));
+	if (!chosen || !d->table)
+		abort();
+	for (size_t m = 0; m < d->members; m++) {
+		const struct poise_member_conf *conf = d->member[m].conf;
+
+		if (d->rec.rung != POISE_RANK_NEVER &&
+		    derive_rank(conf, DERIVE_ENDED) == d->rec.rung)
+			chosen[n++] = (struct maglev_member){.addr = conf->addr,
+							     .port = conf->port,
+							     .ordinal = conf->ordinal,
+							     .weight = conf->weight ? conf->weight : 1};
+	}
+	if (n)
+		maglev_fill(d->table, d->conf->table_slots, chosen, n, i->meta->hash_key);
+	else
+		for (__u32 s = 0; s < d->conf->table_slots; s++)
+			d->table[s] = DERIVE_NOBODY;
+	free(chosen);
+}
+
+void derived_make(const struct instance *i, __u16 id, struct derived *d)
+{
+	*d = (struct derived){.id = id, .conf = store_service(i, id)};
+	d->rec.rung = POISE_RANK_NEVER;
+	collect(i, d);
+	for (size_t m = 0; m < d->members; m++) {
+		enum poise_rank rank = derive_rank(d->member[m].conf, DERIVE_ENDED);
+
+		if (rank < d->rec.rung)
+			d->rec.rung = rank;
+	}
+	fill_rec(d);
+	fill_table(i, d);
+}
+
+void derived_free(struct derived *d)
+{
+	free(d->member);
+	free(d->present);
+	free(d->table);
+}
+
+static __u32 inverse(const struct poise_member_conf *m, enum poise_rank rung)
+{
+	__u32 weight = m->weight ? m->weight : 1;
+	enum poise_rank rank = derive_rank(m, DERIVE_ENDED);
+
+	if (rank > rung || rank == POISE_RANK_NEVER)
+		return POISE_INV_WEIGHT_NEVER;
+	return ((1u << 31) + weight - 1) / weight;
+}
+
+void derived_member(const struct derived *d, size_t m, struct poise_member *out)
+{
+	const struct poise_member_conf *conf = d->member[m].conf;
+
+	*out = (struct poise_member){
+		.addr = conf->addr,
+		.live = derive_rank(conf, DERIVE_ENDED) | hits(conf),
+		.service = d->id,
+		.ordinal = conf->ordinal,
+		.inv_weight = inverse(conf, d->rec.rung),
+		.weight = conf->weight,
+		.port = conf->port,
+		.mode = conf->forward_set ? conf->forward : d->conf->forward,
+		.flags = (conf->addr.q[0] || conf->addr.w[2] != __builtin_bswap32(0xffff)
+				  ? POISE_F_V6 : 0) | (d->conf->entropy ? POISE_F_ENTROPY : 0),
+	};
+}
+
+/*
+ * An entry changes its current only; mixed says that flows may stand recorded because current and
+ * base differed once. A base whose member is gone answers nobody: it follows current. With a
+ * separate base table the entries' own base is not read, and follows too.
+ */
+__u32 derived_entry(const struct derived *d, __u32 s, __u32 old)
+{
+	__u32 current = d->table[s], base = POISE_ENTRY_BASE(old);
+
+	if (base >= d->rec.members || !d->present[base] || d->rec.base_size)
+		base = current;
+	return POISE_ENTRY(current, base) |
+	       (current != base || (old & POISE_ENTRY_MIXED) ? POISE_ENTRY_MIXED : 0);
+}

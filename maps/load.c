@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The configuration in force, read from the records. A record in force is not written again before
+ * another generation is committed, so a reader that finds meta.committed unchanged at the end has
+ * seen one state; otherwise it reads again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "derive.h"
+
+/* Writers that commit faster than we read: after so many tries we ask them to wait. */
+#define TRIES 4
+
+static int corrupt(struct poise_error *err, const char *kind, __u32 id)
+{
+	poise_fail(err, POISE_E_CORRUPT, "record %u of %s does not match its checksum", id, kind);
+	return poise_error_remedy(err, "poise map check lists every difference; poise reset and "
+				       "poise apply FILE make the maps anew");
+}
+
+static int load_members(const struct instance *i, struct config_service *svc,
+			struct poise_error *err)
+{
+	const struct poise_service_conf *conf = &svc->conf;
+
+	for (int e = 0; e < conf->extents && e < POISE_EXTENTS; e++)
+		svc->room += conf->extent[e].count;
+	svc->member = calloc(svc->room + 1, sizeof(*svc->member));
+	if (!svc->member)
+		abort();
+	for (__u32 ordinal = 0; ordinal < svc->room; ordinal++) {
+		__u16 id = derive_id(conf->extent, conf->extents, ordinal);
+		struct config_member *m = &svc->member[svc->members];
+
+		if (id >= i->meta->members)
+			return corrupt(err, "service_conf", svc->id);
+		m->conf = *store_member(i, id);
+		if (!store_is_member(&m->conf) || m->conf.service != svc->id)
+			continue;
+		if (!store_member_intact(&m->conf))
+			return corrupt(err, "member_conf", id);
+		m->id = id;
+		svc->members++;
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct config_member *x = a, *y = b;
+	int order = memcmp(&x->conf.addr, &y->conf.addr, sizeof(x->conf.addr));
+
+	return order ? order : memcmp(&x->conf.port, &y->conf.port, sizeof(x->conf.port));
+}
+
+static int load_service(const struct instance *i, struct config *cfg, __u32 id,
+			const struct poise_service_conf *conf, struct poise_error *err)
+{
+	struct config_service *svc = calloc(1, sizeof(*svc));
+
+	if (!svc)
+		abort();
+	svc->id = (__u16)id;
+	svc->conf = *conf;
+	cfg->service[cfg->services++] = svc;
+	if (!store_service_intact(&svc->conf))
+		return corrupt(err, "service_conf", id);
+	if (load_members(i, svc, err))
+		return -1;
+	qsort(svc->member, svc->members, sizeof(*svc->member), by_address);
+	memset(&svc->member[svc->members], 0, sizeof(*svc->member));
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct config_service *const *)a)->conf.name,
+		      (*(struct config_service *const *)b)->conf.name);
+}
+
+static void load_identity(const struct instance *i, struct config *cfg)
+{
+	const struct poise_meta *meta = i->meta;
+
+	cfg->has_hash_key = true;
+	memcpy(cfg->hash_key, meta->hash_key, sizeof(cfg->hash_key));
+	cfg->has_limits = true;
+	cfg->limits = (struct config_limits){
+		.services = meta->services - 1,
+		.backends = meta->members - 1,
+		.listeners = meta->listener_slots / 2,
+		.flow_slots = meta->flow_buckets * POISE_BUCKET_WORDS,
+		.table_slots = meta->table_slots,
+		.paths = meta->paths - 1,
+	};
+}
+
+static int load_once(const struct instance *i, struct config *cfg, struct poise_error *err)
+{
+	cfg->generation = __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE);
+	load_identity(i, cfg);
+	cfg->room = 0;
+	for (__u32 id = 1; id < i->meta->services; id++)
+		cfg->room += store_service(i, id)->r.state == POISE_REC_USED;
+	cfg->service = calloc(cfg->room + 1, sizeof(struct config_service *));
+	if (!cfg->service)
+		abort();
+	for (__u32 id = 1; id < i->meta->services && cfg->services < cfg->room; id++) {
+		const struct poise_service_conf *conf = store_service(i, id);
+
+		if (conf->r.state == POISE_REC_USED && load_service(i, cfg, id, conf, err))
+			return -1;
+	}
+	qsort(cfg->service, cfg->services, sizeof(struct config_service *), by_name);
+	return 0;
+}
+
+int instance_load(struct instance *i, struct config **cfg, struct poise_error *err)
+{
+	bool locked = false;
+	int rc;
+
+	for (int attempt = 0;; attempt++) {
+		if (attempt == TRIES && !i->anonymous && !i->locked)
+			locked = !flock(i->lock_fd, LOCK_SH);
+		*cfg = config_new();
+		rc = load_once(i, *cfg, err);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if ((*cfg)->generation == __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE) ||
+		    locked)
+			break;
+		config_free(*cfg);
+	}
+	if (locked)
+		flock(i->lock_fd, LOCK_UN);
+	if (rc) {
+		config_free(*cfg);
+		*cfg = NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A transaction before it is written: which records change, and where new things go. Planning
+ * touches no map, so that a full pool leaves everything as it was.
+ */
+#ifndef POISE_PLAN_H
+#define POISE_PLAN_H
+
+#include "store.h"
+
+struct plan_service {
+	struct config_service *svc;
+	const struct poise_service_conf *old; /* in force; NULL: new */
+};
+
+struct plan_run {
+	__u32 at;
+	__u32 count;
+};
+
+struct plan {
+	struct instance *i;
+	struct config *cfg;
+	__u8 *kept_service; /* [meta.services]: in force and still in cfg */
+	__u8 *kept_member;  /* [meta.members]: likewise */
+	struct plan_service *service; /* as cfg->service */
+
+	bool reclaim; /* short of something: take back what services no longer need */
+
+	/* ids.c; NULL until somebody needs a new id */
+	__u8 *taken;
+	__u32 hint; /* every id below is taken */
+	/* table.c; NULL until somebody needs slots */
+	struct plan_run *gap;
+	size_t gaps;
+};
+
+/* Gives ids and extents to what in cfg has none. May be called again after the pools changed. */
+int plan_ids(struct plan *p, struct poise_error *err);
+/* Reserves slots for tables that are new or change their size or hash. Likewise. */
+int plan_tables(struct plan *p, struct poise_error *err);
+
+/* The policy whose hash of a packet a policy's table is read by. */
+static inline __u8 plan_hash(__u8 policy)
+{
+	return policy == POISE_SOURCE_HASH ? POISE_SOURCE_HASH : POISE_MAGLEV;
+}
+
+#endif

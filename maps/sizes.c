@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Limits, as users say them, become entries of maps.
+ */
+#include <bpf/libbpf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sizes.h"
+
+#define FIELD(name, type) {#name, offsetof(struct instance, name), sizeof(type)}
+#define WORDS(name)	  FIELD(name, struct poise_words)
+
+const struct instance_map instance_maps[] = {
+	FIELD(meta, struct poise_meta),
+	FIELD(service_conf, struct poise_service_slot),
+	FIELD(member_conf, struct poise_member_slot),
+	FIELD(listeners, struct poise_listener),
+	WORDS(listener_seeds),
+	FIELD(services, struct poise_service),
+	FIELD(members, struct poise_member),
+	WORDS(table),
+	FIELD(paths, struct poise_path),
+	FIELD(flows, struct poise_bucket),
+	FIELD(counters, struct poise_counter),
+	WORDS(own),
+	WORDS(others),
+	FIELD(rates, struct poise_rate),
+};
+const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
+
+/* Half of the listeners' slots stay free, so that a seed fits after few tries; two keys a bucket
+ * on average. A small table is spread by chance, so the smallest is not small. */
+#define LISTENER_SLOTS_LEAST 1024
+#define LISTENERS_PER_SEED   2
+
+static __u32 power_of_two(__u32 least)
+{
+	__u32 power = 1;
+
+	while (power < least && power << 1)
+		power <<= 1;
+	return power;
+}
+
+void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
+{
+	__u32 slots = power_of_two(2 * limits->listeners);
+
+	meta->services = limits->services + 1; /* id 0 is nobody's */
+	meta->members = limits->backends + 1;
+	meta->flow_buckets = power_of_two((limits->flow_slots + POISE_BUCKET_WORDS - 1) /
+					  POISE_BUCKET_WORDS);
+	meta->table_slots = limits->table_slots;
+	meta->listener_slots = slots < LISTENER_SLOTS_LEAST ? LISTENER_SLOTS_LEAST : slots;
+	meta->listener_seeds = meta->listener_slots / 2 / LISTENERS_PER_SEED;
+	meta->paths = limits->paths + 1;
+}
+
+__u32 sizes_cpus(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return cpus > 0 ? (__u32)cpus : (__u32)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+static __u32 entries(const struct poise_meta *meta, const char *name)
+{
+	const struct {
+		const char *name;
+		__u32 entries;
+	} table[] = {
+		{"meta", 1},
+		{"service_conf", meta->services},
+		{"member_conf", meta->members},
+		{"listeners", meta->listener_slots},
+		{"listener_seeds", poise_words_entries(meta->listener_seeds)},
+		{"services", meta->services},
+		{"members", meta->members},
+		{"table", poise_words_entries(meta->table_slots)},
+		{"paths", meta->paths},
+		{"devmap", meta->paths}, /* a path's device at the path's index */
+		{"flows", meta->flow_buckets},
+		{"counters", meta->cpus * meta->members},
+		{"own", poise_words_entries(meta->cpus * meta->members)},
+		{"others", poise_words_entries(meta->cpus * meta->members)},
+		{"drops", meta->services},
+		{"rates", meta->members},
+	};
+
+	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)
+		if (!strcmp(name, table[t].name))
+			return table[t].entries;
+	return 0;
+}
+
+__u32 instance_map_entries(const char *map, const struct config_limits *limits, __u32 cpus)
+{
+	struct poise_meta meta = {.cpus = cpus};
+
+	sizes_fill(&meta, limits);
+	return entries(&meta, map);
+}
+
+__u32 sizes_held(const struct instance *i, const struct instance_map *map)
+{
+	return i->meta ? entries(i->meta, map->name) : 1;
+}
+
+size_t sizes_bytes(const struct instance *i, const struct instance_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), value = (map->value + 7u) & ~7u;
+
+	return (sizes_held(i, map) * value + page - 1) / page * page;
+}

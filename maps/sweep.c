@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sweeping the flow table through the pinned program: only kernel code frees flow words. A full
+ * sweep that began after a grace period proves that no word names a member removed before.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <time.h>
+
+#include "store.h"
+
+/* An anonymous instance has no packets and no kernel: its words of void members just go. */
+static void sweep_memory(struct instance *i, struct poise_sweep *io)
+{
+	for (__u32 b = io->first; b < io->first + io->count; b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
+			__u64 *word = &i->flows[b].word[w];
+			__u32 state = POISE_WORD_STATE(*word);
+			const struct poise_member *m = &i->members[POISE_WORD_MEMBER(*word)];
+
+			if (!*word)
+				continue;
+			if (!m->service) {
+				*word = 0;
+				io->freed++;
+				continue;
+			}
+			io->used++;
+			io->live += state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
+		}
+}
+
+static int sweep_some(struct instance *i, struct poise_sweep *io, struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = io, .ctx_size_in = sizeof(*io));
+
+	if (i->anonymous) {
+		sweep_memory(i, io);
+		return 0;
+	}
+	if (i->sweep_fd < 0) {
+		poise_fail(err, POISE_E_NO_INSTANCE, "the sweeper is not pinned in %s", i->dir);
+		return poise_error_remedy(err, "start poised, or poise attach DEV");
+	}
+	if (bpf_prog_test_run_opts(i->sweep_fd, &opts))
+		return poise_fail_errno(err, "cannot run the sweeper");
+	if (opts.retval) {
+		errno = -(int)opts.retval;
+		return poise_fail_errno(err, "the sweeper refused buckets %u to %u", io->first,
+					io->first + io->count - 1);
+	}
+	return 0;
+}
+
+int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct poise_error *err)
+{
+	__u32 first = io->first, end = io->first + io->count, freed = 0, live = 0, used = 0;
+
+	if (end > i->meta->flow_buckets || end < first)
+		end = i->meta->flow_buckets;
+	for (__u32 at = first; at < end; at += POISE_SWEEP_BUCKETS) {
+		struct poise_sweep some = *io;
+
+		some.first = at;
+		some.count = end - at < POISE_SWEEP_BUCKETS ? end - at : POISE_SWEEP_BUCKETS;
+		some.freed = some.live = some.used = 0;
+		if (sweep_some(i, &some, err))
+			return -1;
+		freed += some.freed;
+		live += some.live;
+		used += some.used;
+	}
+	io->freed = freed;
+	io->live = live;
+	io->used = used;
+	return 0;
+}
+
+/* Ashes that are about to become free let go of their paths. */
+static void release_paths(struct instance *i, __u64 generation)
+{
+	for (__u32 id = 1; id < i->meta->members; id++) {
+		const struct poise_member_conf *m = store_member(i, id);
+
+		if (m->r.state == POISE_REC_ASHES && m->r.generation <= generation)
+			instance_set_nexthop(i, (__u16)id, 0);
+	}
+}
+
+int instance_sweep(struct instance *i, struct poise_error *err)
+{
+	struct poise_sweep all = {.count = i->meta->flow_buckets};
+	__u64 generation = i->meta->committed;
+	struct timespec now;
+
+	/* stamps of a generation's removals are above it */
+	if (i->meta->swept < generation && i->meta->graced <= generation)
+		instance_grace(i);
+	if (instance_sweep_range(i, &all, err))
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	store64(&i->meta->flows_live, all.live);
+	store64(&i->meta->flows_used, all.used);
+	store64(&i->meta->sweep_completed, (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec);
+	if (i->meta->swept < generation) {
+		release_paths(i, generation);
+		store64(&i->meta->swept, generation);
+	}
+	return 0;
+}

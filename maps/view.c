@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What is going on: counters, rates, shares, states. Reads only.
+ */
+#include <bpf/bpf.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "derive.h"
+#include "sizes.h"
+
+#define NS 1000000000ull
+
+/* The daemon folds every few ms and works out rates every second. */
+#define FOLD_FRESH  (1 * NS)
+#define RATES_FRESH (3 * NS)
+
+static __u64 clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (__u64)ts.tv_sec * NS + (__u64)ts.tv_nsec;
+}
+
+/* A time that another CPU or process wrote a moment after we read the clock is fresh, too. */
+static bool is_fresh(__u64 at, __u64 within)
+{
+	__u64 now = clock_ns(CLOCK_MONOTONIC);
+
+	return at && (at > now || now - at < within);
+}
+
+/* ---- counters ----------------------------------------------------------------------------------*/
+
+void instance_member_stats(const struct instance *i, __u16 member, struct instance_stats *s)
+{
+	const struct poise_rate *rate = &i->rates[member];
+
+	*s = (struct instance_stats){0};
+	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
+		const struct poise_counter *c = &i->counters[(size_t)cpu * i->meta->members + member];
+
+		s->packets += c->packets;
+		s->bytes += c->bytes;
+		s->opened += c->opened;
+		s->closed += c->closed;
+	}
+	s->flows = (__s64)(s->opened - s->closed);
+	s->has_rates = is_fresh(rate->at, RATES_FRESH);
+	for (int over = 0; over < 2 && s->has_rates; over++) {
+		s->new_flows[over] = rate->flows[over];
+		s->packets_rate[over] = (double)rate->packets[over];
+		s->bytes_rate[over] = (double)rate->bytes[over];
+	}
+}
+
+int instance_drops(const struct instance *i, __u16 service, __u64 count[POISE_REASON_SLOTS],
+		   struct poise_error *err)
+{
+	struct poise_drops *of_cpu;
+	__u32 key = service, cpus = sizes_cpus();
+	int rc = 0;
+
+	for (int r = 0; r < POISE_REASON_SLOTS; r++)
+		count[r] = 0;
+	if (i->drops_fd < 0)
+		return 0;
+	of_cpu = calloc(cpus, sizeof(*of_cpu));
+	if (!of_cpu)
+		abort();
+	if (bpf_map_lookup_elem(i->drops_fd, &key, of_cpu))
+		rc = poise_fail_errno(err, "cannot read the drop counters");
+	for (__u32 cpu = 0; cpu < cpus && !rc; cpu++)
+		for (int r = 0; r < POISE_REASON_SLOTS; r++)
+			count[r] += of_cpu[cpu].count[r];
+	free(of_cpu);
+	return rc;
+}
+
+bool instance_daemon_runs(const struct instance *i)
+{
+	return is_fresh(i->meta->heartbeat, FOLD_FRESH);
+}
+
+/* ---- shares and states -------------------------------------------------------------------------*/
+
+void instance_shares(const struct instance *i, const struct config_service *svc, double *share)
+{
+	const struct poise_service *s = &i->services[svc->id];
+	const struct poise_service_rec *rec = &s->rec[s->active & 1];
+	__u32 size = rec->table_size, *slots;
+
+	for (size_t m = 0; m < svc->members; m++)
+		share[m] = 0;
+	if (!svc->id || (s->active & POISE_SERVICE_GONE) || !size ||
+	    (__u64)rec->table_at + size > i->meta->table_slots)
+		return;
+	slots = calloc(POISE_ORDINAL_MAX + 1, sizeof(*slots));
+	if (!slots)
+		abort();
+	for (__u32 at = 0; at < size; at++)
+		slots[POISE_ENTRY_CURRENT(i->table[rec->table_at + at])]++;
+	for (size_t m = 0; m < svc->members; m++)
+		if (svc->member[m].id)
+			share[m] = (double)slots[svc->member[m].conf.ordinal] / size;
+	free(slots);
+}
+
+enum poise_rank instance_member_rank(const struct config_service *svc,
+				     const struct config_member *m, __u64 now_realtime_ns)
+{
+	(void)svc; /* its on-none-up and panic will have a say (health) */
+	return derive_rank(&m->conf, now_realtime_ns);
+}
+
+/* The fault that weighs most comes first. */
+const char *instance_member_state(const struct instance *i, const struct config_service *svc,
+				  const struct config_member *m)
+{
+	__u64 now = clock_ns(CLOCK_REALTIME);
+	struct instance_stats stats;
+
+	(void)svc;
+	if (m->conf.r.state == POISE_REC_LEAVING)
+		return "leaving";
+	if (m->conf.admin == POISE_DISABLED)
+		return "disabled";
+	if (m->conf.admin == POISE_DRAINING) {
+		if (m->conf.deadline && m->conf.deadline <= now)
+			return "drained";
+		instance_member_stats(i, m->id, &stats);
+		return m->conf.deadline && instance_idle(i, m, &stats, now) ? "drained"
+									     : "draining";
+	}
+	if (m->conf.health == POISE_HEALTH_DOWN)
+		return "down";
+	if (m->id && !i->members[m->id].nexthop)
+		return "unresolved";
+	if (m->conf.health == POISE_HEALTH_CHECKING)
+		return "checking";
+	return m->conf.weight ? "up" : "draining";
+}
+
+/* ---- flow words --------------------------------------------------------------------------------*/
+
+void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
+{
+	for (__u32 b = 0; b < i->meta->flow_buckets; b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
+			__u64 word = __atomic_load_n(&i->flows[b].word[w], __ATOMIC_RELAXED);
+
+			if (word && !one(ctx, word))
+				return;
+		}
+}
+
+/*
+ * The datapath's clock is jiffies64 scaled by 2^32 / HZ. The kernel starts jiffies at the 32-bit
+ * value of -300 s (INITIAL_JIFFIES) and lets them run with CLOCK_MONOTONIC.
+ */
+#define JIFFIES_BEFORE_BOOT 300
+
+__u32 instance_stamp_now(const struct instance *i)
+{
+	__u64 mult = i->meta->jiffies_mult, hz, jiffies;
+
+	if (!mult)
+		return (__u32)(clock_ns(CLOCK_MONOTONIC) / NS);
+	hz = ((1ull << 32) + mult / 2) / mult;
+	jiffies = (__u32)(-JIFFIES_BEFORE_BOOT * (__s64)hz) +
+		  clock_ns(CLOCK_MONOTONIC) / 1000 * hz / 1000000;
+	return (__u32)(jiffies * mult >> 32);
+}
+
+#define LONG_UNIT_SHIFT 4  /* the long unit is 16 s */
+#define STAMP_FUTURE	16 /* units that a stamp may be ahead of this reading of the clock */
+
+__u32 instance_word_age(const struct instance *i, __u64 word)
+{
+	__u32 shift = word & POISE_WORD_UNIT ? LONG_UNIT_SHIFT : 0;
+	__u32 units = ((instance_stamp_now(i) >> shift) - (__u32)word) & POISE_WORD_STAMP;
+
+	return units > POISE_WORD_STAMP - STAMP_FUTURE ? 0 : units << shift;
+}
