@@ -35,7 +35,8 @@ static __u64 realtime_ns(void)
 	return (__u64)ts.tv_sec * 1000000000 + (__u64)ts.tv_nsec;
 }
 
-/* ---- what is in force --------------------------------------------------------------------------*/
+/* ---- what is in force
+ * --------------------------------------------------------------------------*/
 
 /* Address and port are what a member is; another one in its record is another member. */
 static bool member_stays(const struct instance *i, const struct config_service *svc,
@@ -82,7 +83,8 @@ static void match(struct commit *c)
 	}
 }
 
-/* ---- planning ----------------------------------------------------------------------------------*/
+/* ---- planning
+ * ----------------------------------------------------------------------------------*/
 
 static int plan_all(struct commit *c, struct poise_error *err)
 {
@@ -110,7 +112,8 @@ static int plan_patiently(struct commit *c, struct poise_error *err)
 	return plan_all(c, err);
 }
 
-/* ---- writing -----------------------------------------------------------------------------------*/
+/* ---- writing
+ * -----------------------------------------------------------------------------------*/
 
 static void touch_service(struct commit *c, __u16 id)
 {
@@ -202,7 +205,8 @@ static void write_gone(struct commit *c)
 	}
 }
 
-/* ---- the transaction ---------------------------------------------------------------------------*/
+/* ---- the transaction
+ * ---------------------------------------------------------------------------*/
 
 static void commit_begin(struct commit *c, struct instance *i, struct config *cfg,
 			 struct instance_change *change)
@@ -217,13 +221,14 @@ static void commit_begin(struct commit *c, struct instance *i, struct config *cf
 		.touched = calloc(meta->services, 1),
 		.dirty.service = calloc(meta->services, sizeof(__u16)),
 		.dirty.member = calloc(meta->members, sizeof(__u16)),
-		.plan = {
-			.i = i,
-			.cfg = cfg,
-			.kept_service = calloc(meta->services, 1),
-			.kept_member = calloc(meta->members, 1),
-			.service = calloc(cfg->services + 1, sizeof(struct plan_service)),
-		},
+		.plan =
+			{
+				.i = i,
+				.cfg = cfg,
+				.kept_service = calloc(meta->services, 1),
+				.kept_member = calloc(meta->members, 1),
+				.service = calloc(cfg->services + 1, sizeof(struct plan_service)),
+			},
 	};
 	if (!c->touched || !c->dirty.service || !c->dirty.member || !c->plan.kept_service ||
 	    !c->plan.kept_member || !c->plan.service)

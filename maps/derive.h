@@ -28,7 +28,7 @@ struct derived {
 	struct derive_members *member;
 	size_t members;
 	struct poise_service_rec rec;
-	__u16 *table; /* [conf->table_slots] ordinals: `current` */
+	__u16 *table;  /* [conf->table_slots] ordinals: `current` */
 	__u8 *present; /* [rec.members] by ordinal */
 };
 

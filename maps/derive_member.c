@@ -36,8 +36,9 @@ static __u16 mode_and_flags(const struct poise_member *m)
 static void store_words_of_use(struct poise_member *m, const struct poise_member *want)
 {
 	_Static_assert(offsetof(struct poise_member, flags) ==
-			       offsetof(struct poise_member, mode) + 1 &&
-		       offsetof(struct poise_member, mode) % 2 == 0, "one store for both");
+				       offsetof(struct poise_member, mode) + 1 &&
+			       offsetof(struct poise_member, mode) % 2 == 0,
+		       "one store for both");
 	__u32 fading = m->live & POISE_L_FADING;
 
 	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));

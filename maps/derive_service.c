@@ -40,7 +40,8 @@ static void publish(struct instance *i, const struct derived *d)
 	store32(&s->active, copy);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------*/
+/* ---- the table
+ * ---------------------------------------------------------------------------------*/
 
 /* Do packets read these slots now, as table or as base? */
 static bool in_use(const struct poise_service_rec *now, __u32 at)
@@ -53,9 +54,9 @@ static void store_table(struct instance *i, const struct derived *d, bool fresh)
 	__u32 *entry = i->table + d->conf->table_at;
 
 	for (__u32 s = 0; s < d->conf->table_slots; s++)
-		store32(&entry[s],
-			derived_entry(d, s, fresh ? POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)
-						  : entry[s]));
+		store32(&entry[s], derived_entry(d, s,
+						 fresh ? POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)
+						       : entry[s]));
 }
 
 /* In a separate base table an ordinal whose member is gone must not wait for its next owner. */
@@ -71,7 +72,8 @@ static void clear_base(struct instance *i, const struct derived *d)
 	}
 }
 
-/* ---- members -----------------------------------------------------------------------------------*/
+/* ---- members
+ * -----------------------------------------------------------------------------------*/
 
 /* worse: only those whose rank gets worse; else only the others. */
 static void store_members(struct instance *i, const struct derived *d, bool worse)
@@ -89,7 +91,8 @@ static void store_members(struct instance *i, const struct derived *d, bool wors
 	}
 }
 
-/* ---- the service -------------------------------------------------------------------------------*/
+/* ---- the service
+ * -------------------------------------------------------------------------------*/
 
 void derive_service(struct instance *i, __u16 id)
 {

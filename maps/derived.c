@@ -21,7 +21,8 @@ __u16 derive_id(const struct poise_extent *extent, int extents, __u32 ordinal)
 	return 0;
 }
 
-/* ---- the ladder --------------------------------------------------------------------------------*/
+/* ---- the ladder
+ * --------------------------------------------------------------------------------*/
 
 /*
  * Design rule 5. A member with two faults (draining and down) is not one "whose only fault is a
@@ -57,7 +58,8 @@ static __u32 hits(const struct poise_member_conf *m)
 	return POISE_L_HIT_TCP | POISE_L_HIT_UDP;
 }
 
-/* ---- the service record ------------------------------------------------------------------------*/
+/* ---- the service record
+ * ------------------------------------------------------------------------*/
 
 static __u64 salt_of(const char *name)
 {
@@ -105,7 +107,8 @@ static void fill_rec(struct derived *d)
 	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
 }
 
-/* ---- members and table -------------------------------------------------------------------------*/
+/* ---- members and table
+ * -------------------------------------------------------------------------*/
 
 static void collect(const struct instance *i, struct derived *d)
 {
@@ -142,10 +145,11 @@ static void fill_table(const struct instance *i, struct derived *d)
 
 		if (d->rec.rung != POISE_RANK_NEVER &&
 		    derive_rank(conf, DERIVE_ENDED) == d->rec.rung)
-			chosen[n++] = (struct maglev_member){.addr = conf->addr,
-							     .port = conf->port,
-							     .ordinal = conf->ordinal,
-							     .weight = conf->weight ? conf->weight : 1};
+			chosen[n++] =
+				(struct maglev_member){.addr = conf->addr,
+						       .port = conf->port,
+						       .ordinal = conf->ordinal,
+						       .weight = conf->weight ? conf->weight : 1};
 	}
 	if (n)
 		maglev_fill(d->table, d->conf->table_slots, chosen, n, i->meta->hash_key);
@@ -201,7 +205,9 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 		.port = conf->port,
 		.mode = conf->forward_set ? conf->forward : d->conf->forward,
 		.flags = (conf->addr.q[0] || conf->addr.w[2] != __builtin_bswap32(0xffff)
-				  ? POISE_F_V6 : 0) | (d->conf->entropy ? POISE_F_ENTROPY : 0),
+				  ? POISE_F_V6
+				  : 0) |
+			 (d->conf->entropy ? POISE_F_ENTROPY : 0),
 	};
 }
 

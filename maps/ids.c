@@ -28,7 +28,8 @@ static bool id_is_free(const struct plan *p, __u32 id)
 	return store_member_id_free(p->i, store_member(p->i, id));
 }
 
-/* ---- what is taken -----------------------------------------------------------------------------*/
+/* ---- what is taken
+ * -----------------------------------------------------------------------------*/
 
 static void take_extents(struct plan *p, const struct poise_extent *extent, int extents)
 {
@@ -87,7 +88,8 @@ static __u32 find_run(struct plan *p, __u32 count)
 	return 0;
 }
 
-/* ---- extents -----------------------------------------------------------------------------------*/
+/* ---- extents
+ * -----------------------------------------------------------------------------------*/
 
 static int no_ids(struct plan *p, const struct config_service *svc, __u32 need,
 		  struct poise_error *err)
@@ -99,8 +101,10 @@ static int no_ids(struct plan *p, const struct config_service *svc, __u32 need,
 	poise_fail(err, POISE_E_FULL, "%u more backends need ids, %u of %u are free", need, left,
 		   members);
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
-	return poise_error_remedy(err, "remove backends, or raise limits: backends (%u now) and "
-				       "resize the map: poise map resize members N", members);
+	return poise_error_remedy(err,
+				  "remove backends, or raise limits: backends (%u now) and "
+				  "resize the map: poise map resize members N",
+				  members);
 }
 
 /* Adds an extent for at most `need` members, or fewer if ids are scattered. */
@@ -151,7 +155,8 @@ static void trim_extents(const struct plan *p, struct config_service *svc, const
 	}
 }
 
-/* ---- ordinals ----------------------------------------------------------------------------------*/
+/* ---- ordinals
+ * ----------------------------------------------------------------------------------*/
 
 static int place_members(struct plan *p, struct config_service *svc, __u8 *used, size_t lacking,
 			 struct poise_error *err)
@@ -164,7 +169,8 @@ static int place_members(struct plan *p, struct config_service *svc, __u8 *used,
 		if (member->id)
 			continue;
 		while (ordinal < known &&
-		       (used[ordinal] || !id_is_free(p, derive_id(svc->conf.extent, svc->conf.extents, ordinal))))
+		       (used[ordinal] ||
+			!id_is_free(p, derive_id(svc->conf.extent, svc->conf.extents, ordinal))))
 			ordinal++;
 		if (ordinal == total) {
 			if (add_extent(p, svc, (__u32)lacking, err))
@@ -205,7 +211,8 @@ static int plan_members(struct plan *p, struct config_service *svc, struct poise
 	return rc;
 }
 
-/* ---- services ----------------------------------------------------------------------------------*/
+/* ---- services
+ * ----------------------------------------------------------------------------------*/
 
 static bool service_id_free(const struct plan *p, __u32 id)
 {
@@ -225,10 +232,13 @@ static int plan_service_ids(struct plan *p, struct poise_error *err)
 		while (id < limit && !service_id_free(p, id))
 			id++;
 		if (id == limit) {
-			poise_fail(err, POISE_E_FULL, "%zu services are more than this instance's %u",
+			poise_fail(err, POISE_E_FULL,
+				   "%zu services are more than this instance's %u",
 				   p->cfg->services, limit - 1);
-			return poise_error_remedy(err, "remove services, or raise limits: services "
-						       "(%u now)", limit - 1);
+			return poise_error_remedy(err,
+						  "remove services, or raise limits: services "
+						  "(%u now)",
+						  limit - 1);
 		}
 		ps->svc->id = (__u16)id++;
 	}

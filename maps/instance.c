@@ -20,7 +20,8 @@
 
 #define PIN_SWEEP "prog_sweep"
 
-/* ---- what can be wrong -------------------------------------------------------------------------*/
+/* ---- what can be wrong
+ * -------------------------------------------------------------------------*/
 
 static int no_bpffs(const char *root, struct poise_error *err)
 {
@@ -34,8 +35,9 @@ static int no_bpffs(const char *root, struct poise_error *err)
 	if (fs.f_type == BPF_FS_MAGIC)
 		return 0;
 	poise_fail(err, POISE_E_NO_BPFFS, "there is no BPF file system at %s", root);
-	return poise_error_remedy(err, "mount -t bpf bpffs /sys/fs/bpf (inside a network namespace "
-				       "enter it by nsenter --net=, ip netns exec hides the mount)");
+	return poise_error_remedy(err,
+				  "mount -t bpf bpffs /sys/fs/bpf (inside a network namespace "
+				  "enter it by nsenter --net=, ip netns exec hides the mount)");
 }
 
 /* Pins of another ABI beside the missing ones of ours say more than "not found". */
@@ -72,7 +74,8 @@ static int no_instance(const struct instance *i, const char *root, const char *n
 	return poise_error_remedy(err, "start poised, or poise attach DEV");
 }
 
-/* ---- mapping -----------------------------------------------------------------------------------*/
+/* ---- mapping
+ * -----------------------------------------------------------------------------------*/
 
 static int open_pin(const struct instance *i, const char *name, struct poise_error *err)
 {
@@ -151,7 +154,8 @@ static int open_maps(struct instance *i, const char *root, const char *name,
 	return 0;
 }
 
-/* ---- open and close ----------------------------------------------------------------------------*/
+/* ---- open and close
+ * ----------------------------------------------------------------------------*/
 
 static struct instance *instance_new(void)
 {
@@ -174,7 +178,8 @@ int instance_open(struct instance **out, const struct instance_where *where,
 	*out = NULL;
 	if (snprintf(i->dir, sizeof(i->dir), "%s/%s/v%d", root, name, POISE_ABI) >=
 	    (int)sizeof(i->dir)) {
-		poise_fail(err, POISE_E_BAD_VALUE, "the pin directory's name is too long: %s", root);
+		poise_fail(err, POISE_E_BAD_VALUE, "the pin directory's name is too long: %s",
+			   root);
 		goto out;
 	}
 	i->lock_fd = open(i->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +220,8 @@ void instance_close(struct instance *i)
 	free(i);
 }
 
-/* ---- making ------------------------------------------------------------------------------------*/
+/* ---- making
+ * ------------------------------------------------------------------------------------*/
 
 /* The magic number last: an instance whose maker was killed is not one. */
 void instance_format(struct instance *i, const char *name, const struct config_limits *limits,

@@ -21,8 +21,8 @@
 #define GRACE_ABOVE(slots) ((slots) / 8)
 
 struct listener_index {
-	__u32 *head; /* [seeds]: slot + 1 of a bucket's first entry, 0 none */
-	__u32 *next; /* [slots] */
+	__u32 *head;   /* [seeds]: slot + 1 of a bucket's first entry, 0 none */
+	__u32 *next;   /* [slots] */
 	__u32 waiting; /* retired, not yet graced */
 	__u64 graced;  /* meta.graced when it was read: slots may have become free since */
 };
@@ -66,7 +66,8 @@ bool listener_reachable(const struct instance *i, __u32 slot)
 	return e->service && seed && slot_of(i, hash, seed) == slot;
 }
 
-/* ---- the index ---------------------------------------------------------------------------------*/
+/* ---- the index
+ * ---------------------------------------------------------------------------------*/
 
 static void link_slot(struct listeners *ls, __u32 slot)
 {
@@ -122,7 +123,8 @@ static void need_index(struct listeners *ls)
 		build_index(ls);
 }
 
-/* ---- changing ----------------------------------------------------------------------------------*/
+/* ---- changing
+ * ----------------------------------------------------------------------------------*/
 
 static bool is_free(const struct instance *i, __u32 slot)
 {
@@ -135,8 +137,7 @@ static void write_entry(struct instance *i, __u32 slot, const struct poise_liste
 			__u32 service)
 {
 	struct poise_listener *e = &i->listeners[slot];
-	struct poise_listener fresh = {
-		.addr = key->addr, .port = key->port, .proto = key->proto};
+	struct poise_listener fresh = {.addr = key->addr, .port = key->port, .proto = key->proto};
 
 	store_words(e, &fresh, sizeof(fresh));
 	store32(&e->service, service);

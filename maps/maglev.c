@@ -47,8 +47,7 @@ static __u32 common_divisor(__u32 a, __u32 b)
 static void start_walk(struct walk *w, const struct maglev_member *m, __u32 size,
 		       const __u64 key[2])
 {
-	__u64 h = poise_mix(poise_mix(m->addr.q[0] ^ key[0]) ^ m->addr.q[1] ^
-			    m->port * POISE_GOLD);
+	__u64 h = poise_mix(poise_mix(m->addr.q[0] ^ key[0]) ^ m->addr.q[1] ^ m->port * POISE_GOLD);
 
 	w->at = (__u32)(poise_mix(h ^ key[1]) % size);
 	w->skip = size > 1 ? (__u32)(poise_mix(h + key[1]) % (size - 1)) + 1 : 1;

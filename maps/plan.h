@@ -21,8 +21,8 @@ struct plan_run {
 struct plan {
 	struct instance *i;
 	struct config *cfg;
-	__u8 *kept_service; /* [meta.services]: in force and still in cfg */
-	__u8 *kept_member;  /* [meta.members]: likewise */
+	__u8 *kept_service;	      /* [meta.services]: in force and still in cfg */
+	__u8 *kept_member;	      /* [meta.members]: likewise */
 	struct plan_service *service; /* as cfg->service */
 
 	bool reclaim; /* short of something: take back what services no longer need */

@@ -8,8 +8,11 @@
 
 #include "sizes.h"
 
-#define FIELD(name, type) {#name, offsetof(struct instance, name), sizeof(type)}
-#define WORDS(name)	  FIELD(name, struct poise_words)
+#define FIELD(name, type)                                                                          \
+	{                                                                                          \
+#name, offsetof(struct instance, name), sizeof(type)                               \
+	}
+#define WORDS(name) FIELD(name, struct poise_words)
 
 const struct instance_map instance_maps[] = {
 	FIELD(meta, struct poise_meta),
@@ -49,8 +52,8 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 
 	meta->services = limits->services + 1; /* id 0 is nobody's */
 	meta->members = limits->backends + 1;
-	meta->flow_buckets = power_of_two((limits->flow_slots + POISE_BUCKET_WORDS - 1) /
-					  POISE_BUCKET_WORDS);
+	meta->flow_buckets =
+		power_of_two((limits->flow_slots + POISE_BUCKET_WORDS - 1) / POISE_BUCKET_WORDS);
 	meta->table_slots = limits->table_slots;
 	meta->listener_slots = slots < LISTENER_SLOTS_LEAST ? LISTENER_SLOTS_LEAST : slots;
 	meta->listener_seeds = meta->listener_slots / 2 / LISTENERS_PER_SEED;

@@ -106,12 +106,16 @@ static int no_slots(const struct plan *p, const struct config_service *svc, __u3
 		if (p->gap[g].count > largest)
 			largest = p->gap[g].count;
 	}
-	poise_fail(err, POISE_E_FULL,
-		   "its table needs %u slots side by side; of %u slots %u are free, at most %u side "
-		   "by side", need, p->i->meta->table_slots, left, largest);
+	poise_fail(
+		err, POISE_E_FULL,
+		"its table needs %u slots side by side; of %u slots %u are free, at most %u side "
+		"by side",
+		need, p->i->meta->table_slots, left, largest);
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
-	return poise_error_remedy(err, "choose a smaller table-size, or raise limits: table-slots "
-				       "(%u now)", p->i->meta->table_slots);
+	return poise_error_remedy(err,
+				  "choose a smaller table-size, or raise limits: table-slots "
+				  "(%u now)",
+				  p->i->meta->table_slots);
 }
 
 /* The table changes its size or its hash: the old one becomes the base beside it, unless there is
@@ -145,7 +149,8 @@ static bool start_over(const struct plan_service *ps)
 	conf->base_at = slots ? old->base_at : 0;
 	conf->base_size = slots ? old->base_size : 0;
 	conf->base_policy = slots ? old->base_policy : 0;
-	if (!slots || (old->table_slots == slots && plan_hash(old->policy) == plan_hash(conf->policy)))
+	if (!slots ||
+	    (old->table_slots == slots && plan_hash(old->policy) == plan_hash(conf->policy)))
 		return false;
 	conf->table_at = 0;
 	if (old->table_slots)

@@ -40,7 +40,8 @@ void store_end(struct instance *i, bool began)
 		store64(&i->meta->sequence, i->meta->sequence + 1);
 }
 
-/* ---- which copy --------------------------------------------------------------------------------*/
+/* ---- which copy
+ * --------------------------------------------------------------------------------*/
 
 static bool countable(const struct poise_record *r, __u64 committed)
 {
@@ -103,7 +104,8 @@ const struct poise_service_conf *store_service_before(const struct instance *i, 
 	return countable(&other->r, i->meta->committed) ? other : &no_service;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------*/
+/* ---- writing
+ * -----------------------------------------------------------------------------------*/
 
 static __u32 record_crc(const void *conf, size_t bytes)
 {
@@ -174,6 +176,6 @@ void store_scrub(struct instance *i)
 				   sizeof(struct poise_service_conf), committed);
 	for (__u32 id = 0; id < i->meta->members; id++)
 		for (int copy = 0; copy < 2; copy++)
-			scrub_copy(&i->member_conf[id].copy[copy],
-				   sizeof(struct poise_member_conf), committed);
+			scrub_copy(&i->member_conf[id].copy[copy], sizeof(struct poise_member_conf),
+				   committed);
 }

@@ -20,13 +20,13 @@ static inline void store_step(void)
 		instance_step(++store_steps);
 }
 
-#define STORE_WIDTH(bits)                                             \
-	static inline void store##bits(__u##bits *at, __u##bits value) \
-	{                                                             \
-		if (*at == value)                                     \
-			return;                                       \
-		store_step();                                         \
-		__atomic_store_n(at, value, __ATOMIC_RELEASE);        \
+#define STORE_WIDTH(bits)                                                                          \
+	static inline void store##bits(__u##bits *at, __u##bits value)                             \
+	{                                                                                          \
+		if (*at == value)                                                                  \
+			return;                                                                    \
+		store_step();                                                                      \
+		__atomic_store_n(at, value, __ATOMIC_RELEASE);                                     \
 	}
 STORE_WIDTH(8)
 STORE_WIDTH(16)
@@ -73,7 +73,8 @@ static inline void store_need_graced(struct instance *i, __u32 retired)
 bool store_begin(struct instance *i);
 void store_end(struct instance *i, bool began);
 
-/* ---- records -----------------------------------------------------------------------------------*/
+/* ---- records
+ * -----------------------------------------------------------------------------------*/
 __u32 store_crc(const void *data, size_t bytes);
 
 /* The copy in force; a zero record (state FREE, generation 0) if none was ever committed. */

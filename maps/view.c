@@ -31,7 +31,8 @@ static bool is_fresh(__u64 at, __u64 within)
 	return at && (at > now || now - at < within);
 }
 
-/* ---- counters ----------------------------------------------------------------------------------*/
+/* ---- counters
+ * ----------------------------------------------------------------------------------*/
 
 void instance_member_stats(const struct instance *i, __u16 member, struct instance_stats *s)
 {
@@ -39,7 +40,8 @@ void instance_member_stats(const struct instance *i, __u16 member, struct instan
 
 	*s = (struct instance_stats){0};
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
-		const struct poise_counter *c = &i->counters[(size_t)cpu * i->meta->members + member];
+		const struct poise_counter *c =
+			&i->counters[(size_t)cpu * i->meta->members + member];
 
 		s->packets += c->packets;
 		s->bytes += c->bytes;
@@ -83,7 +85,8 @@ bool instance_daemon_runs(const struct instance *i)
 	return is_fresh(i->meta->heartbeat, FOLD_FRESH);
 }
 
-/* ---- shares and states -------------------------------------------------------------------------*/
+/* ---- shares and states
+ * -------------------------------------------------------------------------*/
 
 void instance_shares(const struct instance *i, const struct config_service *svc, double *share)
 {
@@ -131,7 +134,7 @@ const char *instance_member_state(const struct instance *i, const struct config_
 			return "drained";
 		instance_member_stats(i, m->id, &stats);
 		return m->conf.deadline && instance_idle(i, m, &stats, now) ? "drained"
-									     : "draining";
+									    : "draining";
 	}
 	if (m->conf.health == POISE_HEALTH_DOWN)
 		return "down";
@@ -142,7 +145,8 @@ const char *instance_member_state(const struct instance *i, const struct config_
 	return m->conf.weight ? "up" : "draining";
 }
 
-/* ---- flow words --------------------------------------------------------------------------------*/
+/* ---- flow words
+ * --------------------------------------------------------------------------------*/
 
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
 {
