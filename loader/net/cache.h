@@ -13,6 +13,8 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "../../maps/abi.h"
 
