@@ -96,7 +96,7 @@ int net_cache_feed(struct net_cache *c, const void *data, size_t length, __u64 n
 	int left = length;
 	int changed = 0;
 
-	for (; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+	for (; net_message_ok(h, left); h = mnl_nlmsg_next(h, &left))
 		changed += net_cache_message(c, h, now);
 	return changed;
 }

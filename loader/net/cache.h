@@ -103,6 +103,13 @@ struct net_cache {
 /* ---- all of it
  * ---------------------------------------------------------------------------------*/
 
+/* True if a whole message is there. mnl_nlmsg_ok takes a length of 2^31 and more for negative. */
+static inline bool net_message_ok(const struct nlmsghdr *h, int left)
+{
+	return left >= (int)sizeof(*h) && h->nlmsg_len >= sizeof(*h) &&
+	       h->nlmsg_len <= (unsigned int)left;
+}
+
 /* Takes in one message at `now`. Returns 1 if a next hop may have changed, else 0 (also for
  * messages that are void or none of ours). */
 int net_cache_message(struct net_cache *c, const struct nlmsghdr *h, __u64 now);

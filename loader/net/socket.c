@@ -128,7 +128,7 @@ static const struct nlmsghdr *receive_answer(struct net *n, char *buf, struct po
 		}
 		/* An answer that came too late for its request is not this one's. */
 		left = length;
-		if (mnl_nlmsg_ok(h, left) && h->nlmsg_seq == n->seq)
+		if (net_message_ok(h, left) && h->nlmsg_seq == n->seq)
 			return h;
 	}
 }
@@ -139,7 +139,7 @@ static int dump_take(struct net *n, const char *buf, int left, bool *overtaken)
 	const struct nlmsghdr *h = (const struct nlmsghdr *)buf;
 	__u64 now = net_now();
 
-	for (; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left)) {
+	for (; net_message_ok(h, left); h = mnl_nlmsg_next(h, &left)) {
 		if (h->nlmsg_seq != n->seq)
 			continue;
 		if (h->nlmsg_flags & NLM_F_DUMP_INTR)

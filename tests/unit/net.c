@@ -378,13 +378,10 @@ Test(net, a_route_change_voids_only_what_it_covers)
 		unsigned int bits;
 		bool near, far, six;
 	} change[] = {
-		{.dst = "10.0.0.0", .oif = 24, true, false, false},
-		{.dst = "10.0.0.0", .oif = 9, true, false, false},
-		{.dst = "0.0.0.0", .oif = 0, true, true, false},
-		{.dst = "10.0.0.7", .oif = 32, true, false, false},
-		{.dst = "10.0.0.6", .oif = 32, false, false, false},
-		{.dst = "2001:db8::", .oif = 32, false, false, true},
-		{.dst = "::", .oif = 0, true, true, true},
+		{"10.0.0.0", 24, true, false, false},  {"10.0.0.0", 9, true, false, false},
+		{"0.0.0.0", 0, true, true, false},     {"10.0.0.7", 32, true, false, false},
+		{"10.0.0.6", 32, false, false, false}, {"2001:db8::", 32, false, false, true},
+		{"::", 0, true, true, true},
 	};
 	static const union poise_addr any;
 	struct net_cache *c = two_devices();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The daemon's arithmetic: the load fold, rate windows, the log's gate, its command line. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
