@@ -5,13 +5,13 @@
 
 #include <linux/types.h>
 
-/* Bytes rewritten before every packet: Ethernet, IPv4 and TCP (54), or up to the ports of an IPv6
- * packet's TCP (58). */
-#define DRIVER_TEMPLATE 64
+/* Bytes rewritten before every packet: Ethernet, IPv4 and TCP (54), or Ethernet, IPv6 and the first
+ * 8 bytes of TCP. */
+#define DRIVER_FRAME 62
 
 struct driver_state {
-	__u64 frame[DRIVER_TEMPLATE / sizeof(__u64)];
-	__u32 length;	/* of the frame, before */
+	__u8 frame[64] __attribute__((aligned(8))); /* DRIVER_FRAME of them */
+	__u32 length;				    /* of the frame, before */
 	__s32 growth;	/* bytes the program under test is to add in front */
 	__u32 flows;	/* a power of two, minus 1; 0: always the same flow */
 	__u32 vary_at;	/* offset of the 4 bytes of source address that tell the flows apart */
