@@ -167,11 +167,12 @@ test-asan: ## Unit tests, native datapath included, under ASan and UBSan
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-bench-quick: ## Deterministic costs: BPF and native instructions per packet
+bench-quick: $(B)/bench/counts ## Deterministic costs: BPF and native instructions per packet
+	@$(B)/bench/counts
 
-BENCH_LIB := $(call src,bench/row.c bench/balancer.c) $(LIBS)
-
-$(B)/bench/datapath: $(call src,bench/datapath.c bench/measure.c) $(BENCH_LIB)
+BENCH	:= $(addprefix $(B)/bench/,datapath counts)
+$(B)/bench/datapath: $(B)/bench/measure.o
+$(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, as a table and JSON
