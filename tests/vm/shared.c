@@ -12,6 +12,7 @@
 #include <linux/ip.h>
 #include <linux/tcp.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,23 @@ static struct xdp_program *other;
 static void run(const char *command)
 {
 	cr_assert_eq(system(command), 0, "%s", command);
+}
+
+/* Every test is a process with a network and an instance of its own. */
+static const char *instance_name(void)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "shared-%d", getpid());
+	return name;
+}
+
+static void run_poise(const char *words)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "poise -q --instance %s %s", instance_name(), words);
+	run(command);
 }
 
 /* Frames for 192.0.2.1:PORT into v0, by way of its peer. */
@@ -132,15 +150,16 @@ static void detach_other(void)
 
 static void attach_poise(void)
 {
-	static const struct instance_where where = {0};
+	const struct instance_where where = {.name = instance_name()};
 
-	run("poise -q attach v0 shared");
-	run("poise -q service add web 192.0.2.1:80 forward ipip");
+	run_poise("attach v0 shared");
+	run_poise("service add web 192.0.2.1:80 forward ipip");
 	cr_assert_eq(instance_open(&instance, &where, NULL), 0);
 }
 
 static void start(void)
 {
+	cr_assert_eq(unshare(CLONE_NEWNET), 0);
 	run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
 }
 
@@ -148,8 +167,7 @@ static void stop(void)
 {
 	if (instance)
 		instance_close(instance);
-	run("poise -q reset");
-	run("ip link del v0");
+	run_poise("reset");
 }
 
 TestSuite(shared, .init = start, .fini = stop);
@@ -161,7 +179,7 @@ Test(shared, joins_another_and_leaves_it)
 	cr_expect(other_runs(), "the other program no longer runs");
 	cr_expect(poise_runs(), "poise does not run");
 
-	run("poise -q detach v0");
+	run_poise("detach v0");
 	cr_expect(other_runs(), "detaching poise took the other program along");
 }
 
