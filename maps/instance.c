@@ -99,7 +99,7 @@ static int check_size(const struct instance *i, const struct instance_map *map, 
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return poise_fail_errno(err, "cannot inspect map %s", map->name);
-	if (info.value_size == map->value && (!i->meta || info.max_entries >= sizes_held(i, map)))
+	if (info.value_size == map->value && (!i->meta || info.max_entries == sizes_held(i, map)))
 		return 0;
 	poise_fail(err, POISE_E_ABI, "map %s of %s has %u entries of %u bytes, not %u of %u",
 		   map->name, i->dir, info.max_entries, info.value_size,
@@ -192,6 +192,8 @@ int instance_open(struct instance **out, const struct instance_where *where,
 		goto out;
 	}
 	rc = open_maps(i, root, name, err);
+	if (!rc)
+		i->identity = *i->meta;
 out:
 	if (rc)
 		instance_close(i);
@@ -268,5 +270,6 @@ struct instance *instance_anonymous(const struct config_limits *limits)
 			*sizes_field(i, &instance_maps[m]) = memcpy(memory, &sizes, sizeof(sizes));
 	}
 	instance_format(i, "anonymous", limits, hash_key);
+	i->identity = *i->meta;
 	return i;
 }

@@ -44,6 +44,7 @@ struct instance {
 	int drops_fd;
 	int sweep_fd; /* pinned program prog_sweep; -1 if absent (unit tests) */
 	bool anonymous; /* tests: maps are plain memory, no grace periods, no locks */
+	struct poise_meta identity; /* meta's first part as it was when opened: the true sizes */
 };
 
 /* Opens the pins. Errors: no bpffs, no instance (remedy: start poised, or poise attach DEV), ABI
@@ -107,7 +108,7 @@ int instance_check(struct instance *i, instance_report report, void *ctx,
 /* Test hook: called before every single store to a map, with a running number; may _exit. */
 extern void (*instance_step)(unsigned long n);
 
-/* ---- next hops: written by poised, or by the CLI when it does not run. Lock held for paths. ----*/
+/* ---- next hops: written by poised, or by the CLI when it does not run. Lock held for both. -----*/
 
 /* The index of a path equal to *want (ifindex, smac, mtu, vlans, sources), made if need be.
  * 0 and an error if paths are exhausted. */

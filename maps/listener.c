@@ -284,13 +284,18 @@ void listener_del(struct listeners *ls, const struct poise_listener_conf *l, __u
 
 void listener_repair(struct listeners *ls)
 {
+	static const struct poise_listener empty;
 	struct instance *i = ls->i;
 
 	for (__u32 slot = 0; slot < i->meta->listener_slots; slot++) {
-		const struct poise_listener *e = &i->listeners[slot];
+		struct poise_listener *e = &i->listeners[slot];
 
-		if (e->service && !e->retired && !listener_reachable(i, slot))
+		if (e->retired || listener_reachable(i, slot))
+			continue;
+		if (e->service)
 			retire(ls, slot);
+		else
+			store_words(e, &empty, sizeof(empty));
 	}
 }
 

@@ -31,7 +31,8 @@ struct poise_listener *listener_find(const struct instance *i, const struct pois
 void listener_put(struct listeners *ls, const struct poise_listener_conf *l, __u32 service);
 /* Removes the key if it leads to the service. */
 void listener_del(struct listeners *ls, const struct poise_listener_conf *l, __u32 service);
-/* Retires every entry that no seed leads to: what a writer killed while moving keys left. */
+/* Retires every entry that no seed leads to, empties every half-written one: what a writer killed
+ * while adding or moving keys left. */
 void listener_repair(struct listeners *ls);
 void listeners_end(struct listeners *ls);
 /* True if the bucket's seed leads to this slot for the key that stands there. */

@@ -54,11 +54,15 @@ void instance_set_nexthop(struct instance *i, __u16 member, __u64 nexthop)
 
 void path_recount(struct instance *i)
 {
+	static const struct poise_path none;
+
 	for (__u32 path = 1; path < i->meta->paths; path++) {
 		__u64 refs = 0;
 
-		if (!(i->paths[path].flags & POISE_PATH_USED))
+		if (!(i->paths[path].flags & POISE_PATH_USED)) {
+			store_words(&i->paths[path], &none, sizeof(none));
 			continue;
+		}
 		for (__u32 id = 1; id < i->meta->members; id++)
 			refs += path_of(i->members[id].nexthop) == path;
 		set_refs(i, (__u16)path, refs);

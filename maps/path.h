@@ -4,7 +4,8 @@
 
 #include "store.h"
 
-/* Counts every path's references anew: after a writer that may have been between two stores. */
+/* Counts every path's references anew and empties half-written paths: after a writer that may have
+ * been between two stores. */
 void path_recount(struct instance *i);
 
 #endif

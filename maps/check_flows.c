@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Checking what changes with traffic: paths and who leaves by them, flow words, gauges.
+ */
+#include <bpf/bpf.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+static __u32 path_of(__u64 nexthop)
+{
+	return (__u32)(nexthop >> 48);
+}
+
+/* ---- paths
+ * -------------------------------------------------------------------------------------*/
+
+static void check_path(struct check *c, __u32 path, __u64 refs)
+{
+	const struct poise_path *p = &c->i->paths[path];
+	__u32 device = 0;
+
+	if (!(p->flags & POISE_PATH_USED)) {
+		check_zero(c, "paths", path, p, sizeof(*p), "a path that is none");
+		return;
+	}
+	check_stamp(c, "paths", path, p->retired);
+	if (p->refs != refs)
+		check_say(c, "paths", "entry %u: %llu backends leave by it, but it counts %llu",
+			  path, refs, p->refs);
+	if (p->flags != POISE_PATH_USED || p->spare0 || p->spare[0] ||
+	    p->vlans > POISE_PATH_MAX_VLANS)
+		check_say(c, "paths", "entry %u: contradicts itself", path);
+	for (__u32 v = p->vlans; v < POISE_PATH_MAX_VLANS; v++)
+		if (p->vlan[v] || p->tpid[v])
+			check_say(c, "paths", "entry %u: tag %u is set, but it has %u", path, v,
+				  p->vlans);
+	if (!c->i->anonymous &&
+	    (bpf_map_lookup_elem(c->i->devmap_fd, &path, &device) || device != p->ifindex))
+		check_say(c, "devmap", "entry %u is interface %u, but its path is %u", path, device,
+			  p->ifindex);
+}
+
+void check_paths(struct check *c)
+{
+	const struct poise_meta *meta = c->i->meta;
+	__u64 *refs = calloc(meta->paths, sizeof(*refs));
+
+	if (!refs)
+		abort();
+	for (__u32 id = 1; id < meta->members; id++) {
+		__u64 nexthop = c->i->members[id].nexthop;
+		__u32 path = path_of(nexthop);
+
+		if (!nexthop)
+			continue;
+		if (!path || path >= meta->paths || !(c->i->paths[path].flags & POISE_PATH_USED))
+			check_say(c, "members",
+				  "entry %u: its next hop names path %u, which is none", id, path);
+		else
+			refs[path]++;
+	}
+	for (__u32 path = 0; path < meta->paths; path++)
+		check_path(c, path, refs[path]);
+	free(refs);
+}
+
+/* ---- flows
+ * -------------------------------------------------------------------------------------*/
+
+struct count {
+	struct check *c;
+	__u32 *live; /* [members] */
+};
+
+static bool check_word(void *ctx, __u64 word)
+{
+	struct count *n = ctx;
+	__u32 member = POISE_WORD_MEMBER(word), state = POISE_WORD_STATE(word);
+	const struct instance *i = n->c->i;
+
+	if (!member || member >= i->meta->members ||
+	    store_member(i, member)->r.state == POISE_REC_FREE) {
+		check_say(n->c, "flows", "word 0x%016llx names backend %u, which is none", word,
+			  member);
+		return true;
+	}
+	if (state == POISE_FLOW_FREE || state > POISE_FLOW_AFFINITY)
+		check_say(n->c, "flows", "word 0x%016llx has state %u, which is none", word, state);
+	n->live[member] += state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
+	return true;
+}
+
+/* Gauges are exact, but packets go on while we count: judged are those that stood still. */
+void check_flows(struct check *c)
+{
+	const struct poise_meta *meta = c->i->meta;
+	struct count n = {c, calloc(meta->members, sizeof(__u32))};
+	struct instance_stats *before = calloc(meta->members, sizeof(*before)), after;
+
+	if (!n.live || !before)
+		abort();
+	for (__u32 id = 1; id < meta->members; id++)
+		instance_member_stats(c->i, (__u16)id, &before[id]);
+	instance_flows(c->i, check_word, &n);
+	for (__u32 id = 1; id < meta->members; id++) {
+		if (!store_is_member(store_member(c->i, id)))
+			continue;
+		instance_member_stats(c->i, (__u16)id, &after);
+		if (after.opened == before[id].opened && after.closed == before[id].closed &&
+		    after.flows != n.live[id])
+			check_say(c, "counters",
+				  "entry %u: its gauge is %lld, but %u live flows are recorded", id,
+				  after.flows, n.live[id]);
+	}
+	free(n.live);
+	free(before);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Checking what everything else is derived from: meta, and both copies of every record.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* ---- meta
+ * --------------------------------------------------------------------------------------*/
+
+static void check_spares(struct check *c)
+{
+	const struct poise_meta *m = c->i->meta;
+
+	check_zero(c, "meta", 0, m->spare1, sizeof(m->spare1), "unused part of the identity");
+	check_zero(c, "meta", 0, m->spare2, sizeof(m->spare2), "unused part of what packets read");
+	check_zero(c, "meta", 0, m->spare3, sizeof(m->spare3), "unused part of the generations");
+	check_zero(c, "meta", 0, m->spare5, sizeof(m->spare5), "unused part of the daemon's");
+	check_zero(c, "meta", 0, m->spare6, sizeof(m->spare6), "unused end");
+	check_zero(c, "meta", 0, &m->spare0, sizeof(m->spare0), "unused word of the identity");
+	check_zero(c, "meta", 0, &m->spare4, sizeof(m->spare4), "unused word of the daemon's");
+}
+
+bool check_meta(struct check *c)
+{
+	const struct poise_meta *m = c->i->meta;
+	const size_t identity = offsetof(struct poise_meta, spare1);
+
+	if (memcmp(m, &c->i->identity, identity) != 0) {
+		check_say(c, "meta", "identity or limits changed since the instance was opened");
+		return false;
+	}
+	check_spares(c);
+	if (m->opened > m->committed)
+		check_say(c, "meta",
+			  "generation %llu was begun and not committed; the next change undoes it",
+			  m->opened);
+	else if (m->opened < m->committed)
+		check_say(c, "meta", "generation %llu is in force but only %llu was begun",
+			  m->committed, m->opened);
+	if (m->applied != m->committed)
+		check_say(c, "meta",
+			  "generation %llu is in force, but packets see %llu; the next change "
+			  "finishes it",
+			  m->committed, m->applied);
+	if (m->sequence & 1)
+		check_say(c, "meta", "a change of what packets read was not finished");
+	if (m->swept > m->committed)
+		check_say(c, "meta", "swept up to generation %llu, but only %llu are committed",
+			  m->swept, m->committed);
+	return true;
+}
+
+/* ---- copies
+ * ------------------------------------------------------------------------------------*/
+
+static void check_copy(struct check *c, const char *map, __u32 id, const struct poise_record *r,
+		       size_t size, bool intact)
+{
+	if (!r->generation)
+		check_zero(c, map, id, r, size, "a copy that was never written");
+	else if (!intact)
+		check_say(c, map, "entry %u: a copy does not match its checksum", id);
+	else if (r->generation > c->i->meta->committed)
+		check_say(c, map, "entry %u: a copy of generation %llu was not committed", id,
+			  r->generation);
+	else if (r->state > POISE_REC_ASHES)
+		check_say(c, map, "entry %u: state %u is none", id, r->state);
+}
+
+static bool sane_service(const struct poise_meta *m, const struct poise_service_conf *conf)
+{
+	if (conf->listeners > POISE_LISTENERS_MAX || conf->extents > POISE_EXTENTS ||
+	    memchr(conf->name, 0, sizeof(conf->name)) == NULL)
+		return false;
+	for (int e = 0; e < conf->extents; e++)
+		if ((__u32)conf->extent[e].first + conf->extent[e].count > m->members)
+			return false;
+	return (__u64)conf->table_at + conf->table_slots <= m->table_slots &&
+	       (__u64)conf->base_at + conf->base_size <= m->table_slots;
+}
+
+/* A member's record stands at the id that its service's extents give its ordinal. */
+static void check_place(struct check *c, __u32 id, const struct poise_member_conf *m)
+{
+	const struct poise_service_conf *svc;
+
+	if (!store_is_member(m))
+		return;
+	svc = m->service < c->i->meta->services ? store_service(c->i, m->service) : NULL;
+	if (!svc || svc->r.state != POISE_REC_USED)
+		check_say(c, "member_conf", "entry %u: a member of service %u, which is none", id,
+			  m->service);
+	else if (derive_id(svc->extent, svc->extents, m->ordinal) != id)
+		check_say(c, "member_conf", "entry %u: ordinal %u of service \"%s\" is elsewhere",
+			  id, m->ordinal, svc->name);
+}
+
+bool check_records(struct check *c)
+{
+	const struct instance *i = c->i;
+	bool sane = true;
+
+	for (__u32 id = 0; id < i->meta->services; id++) {
+		const struct poise_service_slot *slot = &i->service_conf[id];
+
+		for (int copy = 0; copy < 2; copy++)
+			check_copy(c, "service_conf", id, &slot->copy[copy].r,
+				   sizeof(slot->copy[copy]),
+				   store_service_intact(&slot->copy[copy]));
+		if (!sane_service(i->meta, store_service(i, id))) {
+			check_say(c, "service_conf", "entry %u: a record that contradicts itself",
+				  id);
+			sane = false;
+		}
+	}
+	for (__u32 id = 0; id < i->meta->members; id++) {
+		const struct poise_member_slot *slot = &i->member_conf[id];
+
+		for (int copy = 0; copy < 2; copy++)
+			check_copy(c, "member_conf", id, &slot->copy[copy].r,
+				   sizeof(slot->copy[copy]),
+				   store_member_intact(&slot->copy[copy]));
+	}
+	for (__u32 id = 0; id < i->meta->members && sane; id++)
+		check_place(c, id, store_member(i, id));
+	return sane;
+}
