@@ -22,13 +22,24 @@ static inline __attribute__((always_inline)) __u64 poise_mix(__u64 h)
 	return h ^ h >> 32;
 }
 
+/* A product carries upwards only, and an address's last bytes stand in the highest bits of its
+ * words: halves are swapped between products, or what two of them vary would meet in the same bits.
+ */
+static inline __attribute__((always_inline)) __u64 poise_swap(__u64 h)
+{
+	return h << 32 | h >> 32;
+}
+
 /* Where a listener may stand: port in network order. Not keyed: only the operator adds listeners,
  * and a collision costs nothing, the table has none. */
-static inline __attribute__((always_inline)) __u64
-poise_listener_hash(const union poise_addr *addr, __u16 port, __u8 proto)
+static inline __attribute__((always_inline)) __u64 poise_listener_hash(const union poise_addr *addr,
+								       __u16 port, __u8 proto)
 {
-	return poise_mix((addr->q[0] ^ ((__u64)port << 8 | proto) * POISE_GOLD) * POISE_MIX2 ^
-			 addr->q[1]);
+	__u64 h = ((__u64)port << 8 | proto) * POISE_GOLD ^ addr->q[0] * POISE_MIX2;
+
+	h = (poise_swap(h) ^ addr->q[1]) * POISE_MIX1;
+	h = poise_swap(h) * POISE_GOLD;
+	return h ^ h >> 32;
 }
 
 /* Slot of a key whose bucket has this seed; mask with slots - 1. */
@@ -42,16 +53,17 @@ static inline __attribute__((always_inline)) __u32 poise_listener_slot(__u64 has
  * bits). ports is source | destination << 16, as loaded from the packet. The service's salt takes
  * the place of its id, so that balancers with the same file agree whatever their history.
  */
-static inline __attribute__((always_inline)) __u64
-poise_flow_hash(const union poise_addr *src, const union poise_addr *dst, __u32 ports, __u8 proto,
-		__u64 salt, __u64 k0, __u64 k1)
+static inline __attribute__((always_inline)) __u64 poise_flow_hash(const union poise_addr *src,
+								   const union poise_addr *dst,
+								   __u32 ports, __u8 proto,
+								   __u64 salt, __u64 k0, __u64 k1)
 {
-	__u64 h = (src->q[1] ^ k0) * POISE_MIX1 ^ dst->q[1] ^ salt;
+	__u64 rest = ((__u64)proto << 32 | ports) ^ k1 ^ salt;
 
-	h ^= h >> 32;
-	h = (h ^ ((__u64)proto << 32 | ports) ^ k1) * POISE_MIX2;
-	h ^= (src->q[0] ^ dst->q[0] * POISE_GOLD) * POISE_MIX1;
-	return poise_mix(h);
+	/* Products side by side: what takes time is how many wait for one another. */
+	rest = rest * POISE_MIX2 ^ src->q[0] * POISE_MIX1 ^
+	       (dst->q[1] ^ dst->q[0] * POISE_MIX1) * POISE_GOLD;
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest));
 }
 
 /* The tag that a flow's word carries: the high half, its lowest bit given to the protocol, on which
@@ -62,10 +74,11 @@ static inline __attribute__((always_inline)) __u32 poise_flow_tag(__u64 hash, in
 }
 
 /* The hash of a client alone, for source-hash and affinity. */
-static inline __attribute__((always_inline)) __u64
-poise_client_hash(const union poise_addr *src, __u64 salt, __u64 k0, __u64 k1)
+static inline __attribute__((always_inline)) __u64 poise_client_hash(const union poise_addr *src,
+								     __u64 salt, __u64 k0, __u64 k1)
 {
-	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ (src->q[0] ^ k1) * POISE_GOLD ^ salt);
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap((src->q[0] ^ k1) * POISE_GOLD) ^
+			 salt);
 }
 
 /* Table slot of a hash: its low half scaled to size (Lemire's multiply-shift, no division). */
