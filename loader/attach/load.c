@@ -62,6 +62,19 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	return 0;
 }
 
+/* Readers of flow words tell their age by the programs' clock. */
+static int tell_clock(const struct load *l, struct poise_error *err)
+{
+	struct poise_meta *meta = mmap(NULL, sizeof(*meta), PROT_READ | PROT_WRITE, MAP_SHARED,
+				       bpf_map__fd(l->skel->maps.meta), 0);
+
+	if (meta == MAP_FAILED)
+		return poise_fail_errno(err, "cannot map meta");
+	meta->jiffies_mult = l->skel->rodata->poise_jiffies_mult;
+	munmap(meta, sizeof(*meta));
+	return 0;
+}
+
 static int load_failed(const struct load *l, int error, struct poise_error *err)
 {
 	bool maps = !strncmp(attach_log_said(), "map '", strlen("map '"));
@@ -105,7 +118,7 @@ static int load_object(struct load *l, struct poise_error *err)
 	if (set_knobs(l, err))
 		return -1;
 	rc = poise__load(l->skel);
-	return rc ? load_failed(l, -rc, err) : 0;
+	return rc ? load_failed(l, -rc, err) : tell_clock(l, err);
 }
 
 static void *map_values(const struct bpf_map *map, size_t *size)
