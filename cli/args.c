@@ -26,9 +26,9 @@ static int fail_ambiguous(const char *what, const char *text, const char *const 
 	size_t used = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t len = word[i] ? strlen(word[i]) : 0;
+		size_t len = strlen(word[i]);
 
-		if (!len || strncmp(word[i], text, strlen(text)) || used + len + 3 > sizeof(list))
+		if (strncmp(word[i], text, strlen(text)) || used + len + 3 > sizeof(list))
 			continue;
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 					 word[i]);
@@ -44,8 +44,6 @@ int args_match(const char *what, const char *text, const char *const *word, size
 	int found = -1, count = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!word[i])
-			continue;
 		if (!strcmp(word[i], text))
 			return (int)i;
 		if (*text && !strncmp(word[i], text, strlen(text))) {

@@ -84,7 +84,7 @@ const char *args_take(struct cli_args *a);
 const char *args_peek(const struct cli_args *a);
 size_t args_left(const struct cli_args *a);
 
-/* The place of text in word[n] (a NULL entry is skipped): exact, or an unambiguous prefix if
+/* The place of text in word[n]: exact, or an unambiguous prefix if
  * abbreviate. -1 with a usage error that names what was being looked for and the nearest word. */
 int args_match(const char *what, const char *text, const char *const *word, size_t n,
 	       bool abbreviate, struct poise_error *err);

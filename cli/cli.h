@@ -42,6 +42,7 @@ struct cli {
 	struct config *config;
 	bool batch; /* cli_end leaves the commit to `batch` */
 	struct instance_change change;
+	bool reach; /* backends came: without poised, wait for their neighbours to answer */
 
 	/* what a change has to say */
 	char *sentence;
@@ -84,6 +85,8 @@ extern const size_t cli_command_count;
 int cli_main(struct cli *c, int argc, const char *const *argv);
 /* Finds the command the words begin with and takes them; NULL with a usage error. */
 const struct cli_command *cli_find(struct cli_args *a, bool abbreviate, struct poise_error *err);
+/* -1 and a usage error if an option was said that the command does not take. */
+int cli_check_options(struct cli *c);
 /* A usage error that shows the command's usage; -1. */
 int cli_usage(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The next word, which must be there; what names it in the error. */
@@ -105,8 +108,20 @@ void cli_print_error(const struct cli *c);
 
 /* ---- the commands
  * ------------------------------------------------------------------------------*/
-int cmd_help(struct cli *c);
-int cmd_version(struct cli *c);
-int cmd_completion(struct cli *c);
+#define CLI_FUNCTIONS(F)                                                                           \
+	F(status)                                                                                  \
+	F(show)                                                                                    \
+	F(stats)                                                                                   \
+	F(flows)                                                                                   \
+	F(map_list) F(map_show) F(map_check) F(attach) F(detach) F(service_add) F(service_set)     \
+		F(service_listen) F(service_unlisten) F(service_rename) F(service_drain)           \
+			F(service_del) F(service_list) F(backend_add) F(backend_set)               \
+				F(backend_drain) F(backend_enable) F(backend_disable)              \
+					F(backend_del) F(batch) F(apply) F(diff) F(save)           \
+						F(decap_attach) F(decap_detach) F(decap_show)      \
+							F(decap_check) F(reset) F(help) F(version) \
+								F(completion) F(complete)
+#define CLI_FUNCTION(name) int cmd_##name(struct cli *c);
+CLI_FUNCTIONS(CLI_FUNCTION)
 
 #endif

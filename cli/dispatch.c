@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "transact.h"
 
 #define NAME_WORD 32 /* bytes of a command word; the longest is "completion" */
 
@@ -143,10 +144,13 @@ int cli_no_more(struct cli *c)
 	return word ? cli_usage(c, "\"%s\" is one word too many", word) : 0;
 }
 
-static int check_options(struct cli *c)
+int cli_check_options(struct cli *c)
 {
+	/* What the batch itself was told holds for all its lines. */
+	unsigned int taken = c->command->options | (c->batch ? 0 : CLI_OPTIONS_COMMON);
+
 	for (int i = 0; i < CLI_OPTION_COUNT; i++) {
-		if (c->args.set[i] && !((CLI_OPTIONS_COMMON | c->command->options) & 1u << i))
+		if (c->args.set[i] && !(taken & 1u << i))
 			return cli_usage(c, "--%s is not an option of this command",
 					 cli_options[i].name);
 	}
@@ -187,7 +191,7 @@ static int run(struct cli *c, int argc, const char *const *argv)
 	c->command = cli_find(&c->args, c->abbreviate, &c->error);
 	if (!c->command)
 		return -1;
-	if (check_options(c))
+	if (cli_check_options(c))
 		return -1;
 	return c->command->run(c);
 }
@@ -201,5 +205,6 @@ int cli_main(struct cli *c, int argc, const char *const *argv)
 		status = poise_code_status(c->error.code);
 	}
 	args_free(&c->args);
+	cli_forget(c);
 	return status;
 }

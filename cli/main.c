@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "transact.h"
 
 int main(int argc, char **argv)
 {
@@ -15,6 +15,7 @@ int main(int argc, char **argv)
 	};
 	int status = cli_main(&c, argc - 1, (const char *const *)argv + 1);
 
+	cli_close(&c);
 	/* A full disk or a closed pipe under our output is a failure, too. */
 	if (fflush(stdout) && !status) {
 		perror("poise: standard output");

@@ -5,13 +5,137 @@
  */
 #include "cli.h"
 
-#define ALSO "Also"
+#define LOOK   .section = "Look"
+#define CHANGE .section = "Change", .flags = CLI_CHANGE
+#define DEVICE .section = "Change"
+#define FILES  .section = "File"
+#define BEHIND .section = "Backend side"
+#define ALSO   .section = "Also"
+
+#define TAKES(...) .options = (__VA_ARGS__)
+#define NO_KEYS	   .keys = CLI_NO_KEYS
 
 const struct cli_command cli_commands[] = {
-	{ALSO, "help", cmd_help, "[COMMAND]", "What a command does and takes.", NULL, "c", 0,
-	 CLI_NO_KEYS, 0},
-	{ALSO, "version", cmd_version, "", "Version of poise and of its kernel interface.", NULL,
-	 "", 0, CLI_NO_KEYS, 0},
+	{LOOK, .name = "status", .run = cmd_status, .usage = "", .complete = "", NO_KEYS,
+	 TAKES(OPT_BIT(EXACT)),
+	 .help = "Program, devices, daemon, how full it is, the boot file; healthy or degraded.",
+	 .about =
+		 "Exit status 3 if degraded: poised does not run, nothing is attached, a service "
+		 "has no backend that is up, the boot file cannot be applied, or a limit is near."},
+	{LOOK, .name = "show", .run = cmd_show, .usage = "[SERVICE]", .complete = "s", NO_KEYS,
+	 TAKES(OPT_BIT(WATCH) | OPT_BIT(COLUMNS) | OPT_BIT(NO_HEADER) | OPT_BIT(EXACT)),
+	 .help = "Services and their backends: state, share of new flows, flows, rates.",
+	 .about = "\"-\" is not known: rates need poised, and flows are counted only where every "
+		  "flow is recorded (track always)."},
+	{LOOK, .name = "stats", .run = cmd_stats, .usage = "[SERVICE [BACKEND]]", .complete = "sb",
+	 NO_KEYS, TAKES(OPT_BIT(EXACT)),
+	 .help = "Counters, and packets that were not forwarded, by reason."},
+	{LOOK, .name = "flows", .run = cmd_flows,
+	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION]", .complete = "sb", NO_KEYS,
+	 TAKES(OPT_BIT(COUNT) | OPT_BIT(NO_HEADER)),
+	 .help = "Recorded flows: their service, backend, state, and how long they were silent.",
+	 .about =
+		 "STATE is new, pickup, established, closing or reset; idle shows those silent for "
+		 "at least DURATION."},
+	{LOOK, .name = "service list", .run = cmd_service_list, .usage = "", .complete = "",
+	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
+	 .help = "Services, who owns them, and their listeners."},
+	{LOOK, .name = "map list", .run = cmd_map_list, .usage = "", .complete = "", NO_KEYS,
+	 TAKES(OPT_BIT(NO_HEADER)), .help = "The instance's maps, their size and use."},
+	{LOOK, .name = "map show", .run = cmd_map_show, .usage = "NAME [KEY]", .complete = "m-",
+	 NO_KEYS, TAKES(OPT_BIT(RAW)),
+	 .help = "Entries of a map: the one of KEY, or every one in use."},
+	{LOOK, .name = "map check", .run = cmd_map_check, .usage = "", .complete = "", NO_KEYS,
+	 .help = "Compares every map with what the configuration asks for.",
+	 .about = "Exit status 3 if there is a difference; each is printed."},
+
+	{DEVICE, .name = "attach", .run = cmd_attach,
+	 .usage = "DEV [mode auto|native|generic] [shared]", .complete = "dk",
+	 .keys = OPTION_INTERFACE,
+	 .help = "Balances what comes in on a device; makes the instance if there is none."},
+	{DEVICE, .name = "detach", .run = cmd_detach, .usage = "DEV", .complete = "d", NO_KEYS,
+	 .help = "Leaves a device: what comes in there goes to the host as before."},
+	{CHANGE, .name = "service add", .run = cmd_service_add,
+	 .usage = "NAME LISTENER... [KEY VALUE]...", .complete = "--k", .keys = OPTION_SERVICE,
+	 .help = "Adds a service; LISTENER is ADDR:PORT[/tcp|/udp], port 0 or * is every port."},
+	{CHANGE, .name = "service set", .run = cmd_service_set, .usage = "SERVICE KEY VALUE...",
+	 .complete = "sk", .keys = OPTION_SERVICE,
+	 .help = "Changes a service; established flows stay where they are."},
+	{CHANGE, .name = "service listen", .run = cmd_service_listen,
+	 .usage = "SERVICE LISTENER...", .complete = "s-", NO_KEYS,
+	 .help = "Adds listeners to a service."},
+	{CHANGE, .name = "service unlisten", .run = cmd_service_unlisten,
+	 .usage = "SERVICE LISTENER...", .complete = "s-", NO_KEYS,
+	 .help = "Takes listeners from a service."},
+	{CHANGE, .name = "service rename", .run = cmd_service_rename, .usage = "SERVICE NEW",
+	 .complete = "s-", NO_KEYS, .help = "Gives a service another name."},
+	{CHANGE, .name = "service drain", .run = cmd_service_drain,
+	 .usage = "SERVICE [deadline DURATION]", .complete = "s-", NO_KEYS, TAKES(OPT_BIT(WAIT)),
+	 .help = "Drains every backend of a service."},
+	{CHANGE, .name = "service del", .run = cmd_service_del, .usage = "SERVICE", .complete = "s",
+	 NO_KEYS, TAKES(OPT_BIT(NOW)),
+	 .help = "Deletes a service; refused while it has live flows, unless --now."},
+	{CHANGE, .name = "backend add", .run = cmd_backend_add,
+	 .usage = "SERVICE ADDR[:PORT]... [KEY VALUE]...", .complete = "s-k",
+	 .keys = OPTION_BACKEND, .help = "Adds backends to a service, all with the same keys."},
+	{CHANGE, .name = "backend set", .run = cmd_backend_set,
+	 .usage = "SERVICE BACKEND... KEY VALUE...", .complete = "sbk", .keys = OPTION_BACKEND,
+	 .help = "Changes backends; established flows stay where they are."},
+	{CHANGE, .name = "backend drain", .run = cmd_backend_drain,
+	 .usage = "SERVICE|all BACKEND... [deadline DURATION]", .complete = "sb", NO_KEYS,
+	 TAKES(OPT_BIT(WAIT)),
+	 .help = "No new flows for backends; those they have go on, until the deadline.",
+	 .about =
+		 "The deadline is the service's drain-timeout if none is said. With --wait the "
+		 "command returns when the backends are drained. While nothing else of the service "
+		 "is usable, draining backends go on serving."},
+	{CHANGE, .name = "backend enable", .run = cmd_backend_enable,
+	 .usage = "SERVICE|all BACKEND...", .complete = "sb", NO_KEYS, TAKES(OPT_BIT(WAIT)),
+	 .help = "Takes drained or disabled backends back."},
+	{CHANGE, .name = "backend disable", .run = cmd_backend_disable,
+	 .usage = "SERVICE|all BACKEND...", .complete = "sb", NO_KEYS,
+	 .help = "Stops using backends at once, also for the flows they have."},
+	{CHANGE, .name = "backend del", .run = cmd_backend_del, .usage = "SERVICE BACKEND...",
+	 .complete = "sb", NO_KEYS, TAKES(OPT_BIT(NOW) | OPT_BIT(WAIT)),
+	 .help = "Deletes backends: no new flows at once, gone when idle; --now cuts.",
+	 .about = "Until it is idle, or the service's drain-timeout has passed, a backend is shown "
+		  "as "
+		  "leaving."},
+	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,
+	 .help = "Commands from a file, one a line, as one transaction: all or nothing.",
+	 .about = "Every service and backend command that changes something can stand in a batch, "
+		  "with or without \"poise\" in front. # begins a comment; quotes keep blanks."},
+
+	{FILES, .name = "apply", .run = cmd_apply, .usage = "FILE|-", .complete = "f", NO_KEYS,
+	 TAKES(OPT_BIT(DRY_RUN) | OPT_BIT(MERGE) | OPT_BIT(ALLOW_EMPTY)),
+	 .help = "Makes a file the configuration, in one transaction; touches only differences.",
+	 .about = "Replaces what came from a file and touches nothing that was made by hand. Makes "
+		  "the instance if there is none, and attaches to the interfaces in the file."},
+	{FILES, .name = "diff", .run = cmd_diff, .usage = "[FILE]", .complete = "f", NO_KEYS,
+	 .help = "What applying a file (the boot file) would change; exit status 3 if anything."},
+	{FILES, .name = "save", .run = cmd_save, .usage = "", .complete = "", NO_KEYS,
+	 TAKES(OPT_BIT(BOOT) | OPT_BIT(ALL) | OPT_BIT(NO_SECRETS)),
+	 .help = "Prints the configuration as a file that apply turns back into it."},
+
+	{BEHIND, .name = "decap attach", .run = cmd_decap_attach, .usage = "DEV ADDR...",
+	 .complete = "d-", NO_KEYS,
+	 .help = "Unwraps encapsulated packets for these virtual addresses, on a backend."},
+	{BEHIND, .name = "decap detach", .run = cmd_decap_detach, .usage = "DEV", .complete = "d",
+	 NO_KEYS, .help = "Stops unwrapping on a device."},
+	{BEHIND, .name = "decap show", .run = cmd_decap_show, .usage = "", .complete = "", NO_KEYS,
+	 TAKES(OPT_BIT(NO_HEADER)), .help = "Where packets are unwrapped, and how many were."},
+
+	{ALSO, .name = "reset", .run = cmd_reset, .usage = "", .complete = "", NO_KEYS,
+	 .help = "Removes everything of an instance: services, flows, programs, maps."},
+	{ALSO, .name = "help", .run = cmd_help, .usage = "[COMMAND]", .complete = "c", NO_KEYS,
+	 .help = "What a command does and takes."},
+	{ALSO, .name = "version", .run = cmd_version, .usage = "", .complete = "", NO_KEYS,
+	 .help = "Version of poise and of its kernel interface."},
+	{ALSO, .name = "completion", .run = cmd_completion, .usage = "bash|zsh|fish",
+	 .complete = "h", NO_KEYS, .help = "A completion script for a shell, on standard output.",
+	 .about = "For bash: poise completion bash > /etc/bash_completion.d/poise"},
+	{ALSO, .name = "complete", .run = cmd_complete, .usage = "WORD...", .complete = "", NO_KEYS,
+	 .flags = CLI_HIDDEN, .help = "What may stand in place of the last WORD."},
 };
 
 const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * poise batch FILE|-: commands, one a line, as one transaction. Each line runs the very function
+ * that the command line runs, on one config in memory; all are committed together or none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transact.h"
+#include "words.h"
+
+static int fail_at(struct cli *c, const char *file, int line)
+{
+	snprintf(c->error.file, sizeof(c->error.file), "%s", file);
+	c->error.line = line;
+	return -1;
+}
+
+/* One command; its words belong to the line. "poise" may stand in front: lines can be pasted. */
+static int run_line(struct cli *c, int argc, char **argv)
+{
+	const struct cli_command *batch = c->command;
+	struct cli_args outer = c->args;
+	int status = -1;
+
+	if (argc && !strcmp(argv[0], "poise")) {
+		argc--;
+		argv++;
+	}
+	if (args_parse(&c->args, argc, (const char *const *)argv, false, &c->error))
+		goto out;
+	c->command = cli_find(&c->args, false, &c->error);
+	if (!c->command)
+		goto out;
+	if (!(c->command->flags & CLI_CHANGE)) {
+		poise_fail(&c->error, POISE_E_USAGE, "%s cannot stand in a batch",
+			   c->command->name);
+		poise_error_remedy(&c->error, "only changes of services and backends can");
+		goto out;
+	}
+	if (!cli_check_options(c))
+		status = c->command->run(c);
+out:
+	args_free(&c->args);
+	c->args = outer;
+	c->command = batch;
+	return status;
+}
+
+/* Lines up to the end of in; the number of commands, or -1 with file and line in the error. */
+static int run_lines(struct cli *c, FILE *in, const char *file)
+{
+	char *text = NULL;
+	size_t size = 0;
+	int line = 0, commands = 0, status = 0;
+
+	while (!status && getline(&text, &size, in) >= 0) {
+		char **argv;
+		int argc = words_split(text, &argv, &c->error);
+
+		line++;
+		if (argc < 0)
+			status = -1;
+		else if (argc > 0)
+			status = run_line(c, argc, argv);
+		commands += argc > 0;
+		free(argv);
+	}
+	free(text);
+	if (status) {
+		fail_at(c, file, line);
+		return -1;
+	}
+	return commands;
+}
+
+int cmd_batch(struct cli *c)
+{
+	const char *path = cli_need(c, "FILE");
+	FILE *in;
+	int n;
+
+	if (!path || cli_no_more(c))
+		return -1;
+	in = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	if (!in)
+		return poise_fail_errno(&c->error, "%s cannot be read", path);
+	n = cli_begin(c) ? 0 : -1;
+	if (!n) {
+		c->batch = true;
+		n = run_lines(c, in, strcmp(path, "-") ? path : "standard input");
+		c->batch = false;
+	}
+	if (in != stdin)
+		fclose(in);
+	if (n < 0)
+		return -1;
+	c->reach = true;
+	if (cli_commit(c))
+		return -1;
+	cli_say(c,
+		"%d command%s done as one: %u services, %u backends written; %llu flows lose "
+		"their backend.",
+		n, n == 1 ? "" : "s", c->change.services, c->change.members, c->change.flows);
+	cli_print_change(c);
+	return CLI_OK;
+}

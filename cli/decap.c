@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* poise decap attach | detach | show: the backend side, where encapsulated packets are unwrapped.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attached.h"
+#include "json.h"
+#include "tabular.h"
+
+/* The virtual addresses DEV is to strip for, malloc'ed. */
+static int take_addresses(struct cli *c, union poise_addr **list, size_t *n)
+{
+	const char *word;
+
+	*n = 0;
+	*list = calloc(args_left(&c->args) + 1, sizeof(**list));
+	if (!*list)
+		abort();
+	while ((word = args_take(&c->args))) {
+		if (poise_parse_addr(word, &(*list)[*n], &c->error))
+			return poise_error_of(&c->error, "virtual address");
+		(*n)++;
+	}
+	return *n ? 0 : cli_usage(c, "ADDR is missing: the service's addresses, as on lo here");
+}
+
+int cmd_decap_attach(struct cli *c)
+{
+	const char *dev = cli_need(c, "DEV");
+	struct attach_decap state = {0};
+	union poise_addr *list = NULL;
+	int status = -1;
+	size_t n;
+
+	if (!dev || take_addresses(c, &list, &n) ||
+	    attach_decap(&c->where, dev, list, n, &state, &c->error))
+		goto out;
+	cli_say(c, "%s unwraps packets for %zu address%s (%s); what is for others stays as it is.",
+		dev, n, n == 1 ? "" : "es", state.tc ? "TC" : "XDP");
+	if (state.warning[0])
+		cli_note(c, "%s: %s", dev, state.warning);
+	cli_note(c, "next: poise decap check says what this host lacks to answer directly");
+	cli_print_change(c);
+	status = CLI_OK;
+out:
+	attach_decap_free(&state, 1);
+	free(list);
+	return status;
+}
+
+int cmd_decap_detach(struct cli *c)
+{
+	const char *dev = cli_need(c, "DEV");
+
+	if (!dev || cli_no_more(c) || attach_decap_detach(&c->where, dev, &c->error))
+		return -1;
+	cli_say(c, "%s no longer unwraps packets.", dev);
+	cli_print_change(c);
+	return CLI_OK;
+}
+
+static struct json_object *decap_json(const struct attach_decap *d)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	char text[POISE_ADDR_TEXT];
+
+	json_add_known(o, "device", d->device);
+	json_add_known(o, "hook", d->tc ? "tc" : "xdp");
+	json_add_known(o, "warning", d->warning);
+	json_add_u64(o, "packets_total", d->counts.packets);
+	json_add_u64(o, "bytes_total", d->counts.bytes);
+	json_add_u64(o, "dropped_ecn_total", d->counts.ecn);
+	json_add_u64(o, "dropped_failed_total", d->counts.failed);
+	for (size_t i = 0; i < d->addresses; i++)
+		json_object_array_add(list, json_object_new_string(poise_format_addr(
+						    &d->address[i], text, sizeof(text))));
+	json_object_object_add(o, "addresses", list);
+	return o;
+}
+
+static void decap_row(struct table *t, const struct attach_decap *d)
+{
+	char packets[24], bytes[24], dropped[24], text[POISE_ADDR_TEXT];
+
+	snprintf(packets, sizeof(packets), "%llu", d->counts.packets);
+	snprintf(bytes, sizeof(bytes), "%llu", d->counts.bytes);
+	snprintf(dropped, sizeof(dropped), "%llu", d->counts.ecn + d->counts.failed);
+	for (size_t i = 0; i < d->addresses; i++) {
+		poise_format_addr(&d->address[i], text, sizeof(text));
+		table_row(t, 0,
+			  (const char *const[]){i ? "" : d->device, i ? "" : (d->tc ? "tc" : "xdp"),
+						i ? "" : packets, i ? "" : bytes, i ? "" : dropped,
+						text},
+			  6);
+	}
+}
+
+static void show_text(struct cli *c, const struct attach_decap *list, int n)
+{
+	struct table t;
+
+	table_start(&t);
+	if (!c->args.set[OPT_NO_HEADER])
+		table_row(&t, 0,
+			  (const char *const[]){"DEVICE", "HOOK", "PACKETS", "BYTES", "DROPPED",
+						"ADDRESSES"},
+			  6);
+	for (int i = 0; i < n; i++)
+		decap_row(&t, &list[i]);
+	for (unsigned int k = 2; k < 5; k++)
+		table_right(&t, 0, k);
+	table_print(&t, c->out, c->colour);
+	for (int i = 0; i < n; i++) {
+		if (list[i].warning[0])
+			fprintf(c->out, "  %s: %s\n", list[i].device, list[i].warning);
+	}
+}
+
+int cmd_decap_show(struct cli *c)
+{
+	struct attach_decap *list = NULL;
+	struct json_object *o, *devices;
+	int n;
+
+	if (cli_no_more(c))
+		return -1;
+	n = attach_decap_list(&c->where, &list, &c->error);
+	if (n < 0)
+		return -1;
+	if (c->json) {
+		o = json_answer(c);
+		devices = json_object_new_array();
+		for (int i = 0; i < n; i++)
+			json_object_array_add(devices, decap_json(&list[i]));
+		json_object_object_add(o, "devices", devices);
+		json_print(c, o);
+	} else {
+		show_text(c, list, n);
+	}
+	attach_decap_free(list, (size_t)n);
+	free(list);
+	return CLI_OK;
+}

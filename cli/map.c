@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * poise map list | show NAME [KEY] [--raw] | check: the pinned maps themselves, for whoever wants
+ * to see what packets see.
+ */
+#include "map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "tabular.h"
+#include "transact.h"
+
+#define RAW_LINE 16 /* bytes in a line of --raw */
+
+size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
+{
+	const struct poise_meta *m = i->meta;
+	__u64 lines = (__u64)m->cpus * m->members;
+	size_t n = 0;
+
+#define VIEW(map, what, at, count, how)                                                            \
+	view[n++] = (struct map_view){                                                             \
+		.name = #map,                                                                      \
+		.about = what,                                                                     \
+		.entry = at,                                                                       \
+		.size = sizeof(*(at)),                                                             \
+		.entries = count,                                                                  \
+		.print = how,                                                                      \
+	}
+	VIEW(meta, "limits, generations, the daemon", i->meta, 1, print_meta);
+	VIEW(service_conf, "a service as configured, twice", i->service_conf, m->services,
+	     print_service_conf);
+	VIEW(member_conf, "a backend as configured, twice", i->member_conf, m->members,
+	     print_member_conf);
+	VIEW(listeners, "a listener", i->listeners, m->listener_slots, print_listener);
+	VIEW(listener_seeds, "a bucket of listeners", i->listener_seeds, m->listener_seeds,
+	     print_u32);
+	VIEW(services, "a service as packets see it", i->services, m->services, print_service);
+	VIEW(members, "a backend as packets see it", i->members, m->members, print_member);
+	VIEW(table, "a slot of a service's table", i->table, m->table_slots, print_table_entry);
+	VIEW(paths, "a way out", i->paths, m->paths, print_path);
+	view[n++] = (struct map_view){
+		"devmap", "a device to redirect to", NULL, sizeof(__u32), m->paths, NULL};
+	VIEW(flows, "eight flow words", i->flows, m->flow_buckets, print_bucket);
+	VIEW(counters, "a backend's counters on a CPU", i->counters, lines, print_counter);
+	VIEW(own, "a backend's live flows on a CPU", i->own, lines, print_load);
+	VIEW(others, "a backend's live flows on the other CPUs", i->others, lines, print_load);
+	view[n++] = (struct map_view){"drops",	   "a service's drops by reason (poise stats)",
+				      NULL,	   sizeof(struct poise_drops),
+				      m->services, NULL};
+	VIEW(rates, "a backend's rates", i->rates, m->members, print_rate);
+#undef VIEW
+	return n;
+}
+
+static const void *entry_at(const struct map_view *v, __u64 key)
+{
+	return (const char *)v->entry + key * v->size;
+}
+
+/* An entry that was never written, or was cleared, is all zero. */
+static bool is_used(const struct map_view *v, __u64 key)
+{
+	const __u32 *word = entry_at(v, key);
+
+	for (size_t i = 0; i < v->size / sizeof(*word); i++) {
+		if (word[i])
+			return true;
+	}
+	return false;
+}
+
+static __u64 used_entries(const struct map_view *v)
+{
+	__u64 n = 0;
+
+	for (__u64 key = 0; v->entry && key < v->entries; key++)
+		n += is_used(v, key);
+	return n;
+}
+
+static void list_row(struct cli *c, struct table *t, struct json_object *list,
+		     const struct map_view *v)
+{
+	char entries[24], size[24], used[24] = "-", bytes[24];
+	struct json_object *o;
+
+	if (!list) {
+		snprintf(entries, sizeof(entries), "%llu", v->entries);
+		snprintf(size, sizeof(size), "%zu", v->size);
+		poise_format_size(v->entries * v->size, bytes, sizeof(bytes));
+		if (v->entry)
+			snprintf(used, sizeof(used), "%llu", used_entries(v));
+		table_row(t, 0,
+			  (const char *const[]){v->name, entries, used, size, bytes, v->about}, 6);
+		return;
+	}
+	(void)c;
+	o = json_object_new_object();
+	json_add_known(o, "name", v->name);
+	json_add_u64(o, "entries", v->entries);
+	json_add_u64(o, "entry_bytes", v->size);
+	if (v->entry)
+		json_add_u64(o, "used", used_entries(v));
+	json_object_array_add(list, o);
+}
+
+int cmd_map_list(struct cli *c)
+{
+	struct map_view view[MAP_VIEWS];
+	struct json_object *o, *list = c->json ? json_object_new_array() : NULL;
+	struct table t;
+	size_t n;
+
+	if (cli_no_more(c) || cli_read(c))
+		return -1;
+	n = map_views(c->instance, view);
+	table_start(&t);
+	if (!c->args.set[OPT_NO_HEADER])
+		table_row(&t, 0,
+			  (const char *const[]){"MAP", "ENTRIES", "USED", "BYTES EACH", "BYTES",
+						"AN ENTRY IS"},
+			  6);
+	for (size_t i = 0; i < n; i++)
+		list_row(c, &t, list, &view[i]);
+	for (unsigned int i = 1; i < 5; i++)
+		table_right(&t, 0, i);
+	if (c->json) {
+		o = json_answer(c);
+		json_object_object_add(o, "maps", list);
+		json_print(c, o);
+	} else {
+		table_print(&t, c->out, c->colour);
+	}
+	return CLI_OK;
+}
+
+static void print_raw(FILE *out, const struct map_view *v, __u64 key)
+{
+	const unsigned char *p = entry_at(v, key);
+
+	for (size_t i = 0; i < v->size; i++)
+		fprintf(out, "%s%02x", i % RAW_LINE ? " " : (i ? "\n   " : ""), p[i]);
+}
+
+static void print_entry(struct cli *c, const struct map_view *v, __u64 key)
+{
+	fprintf(c->out, "%llu: ", key);
+	if (c->args.set[OPT_RAW])
+		print_raw(c->out, v, key);
+	else
+		v->print(c->out, c->instance, key, entry_at(v, key));
+	fputc('\n', c->out);
+}
+
+/* JSON has the same text as people see, or the bytes: maps are for looking, not an interface. */
+static void print_entry_json(struct cli *c, const struct map_view *v, __u64 key,
+			     struct json_object *list)
+{
+	struct json_object *o = json_object_new_object();
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = c->out;
+
+	c->out = open_memstream(&text, &size);
+	if (!c->out)
+		abort();
+	if (c->args.set[OPT_RAW])
+		print_raw(c->out, v, key);
+	else
+		v->print(c->out, c->instance, key, entry_at(v, key));
+	fclose(c->out);
+	c->out = out;
+	json_add_u64(o, "key", key);
+	json_add_known(o, c->args.set[OPT_RAW] ? "bytes" : "fields", text);
+	json_object_array_add(list, o);
+	free(text);
+}
+
+static int show_entries(struct cli *c, const struct map_view *v, __u64 first, __u64 end, bool all)
+{
+	struct json_object *o = c->json ? json_answer(c) : NULL;
+	struct json_object *list = c->json ? json_object_new_array() : NULL;
+
+	for (__u64 key = first; key < end; key++) {
+		if (!all && !is_used(v, key))
+			continue;
+		if (list)
+			print_entry_json(c, v, key, list);
+		else
+			print_entry(c, v, key);
+	}
+	if (o) {
+		json_add_known(o, "map", v->name);
+		json_object_object_add(o, "entries", list);
+		json_print(c, o);
+	}
+	return CLI_OK;
+}
+
+int cmd_map_show(struct cli *c)
+{
+	struct map_view view[MAP_VIEWS];
+	const char *names[MAP_VIEWS], *name = cli_need(c, "NAME"), *word;
+	char *end = NULL;
+	__u64 key;
+	size_t n;
+	int k;
+
+	if (!name || cli_read(c))
+		return -1;
+	n = map_views(c->instance, view);
+	for (size_t i = 0; i < n; i++)
+		names[i] = view[i].name;
+	k = args_match("map", name, names, n, c->abbreviate, &c->error);
+	if (k < 0)
+		return -1;
+	if (!view[k].entry) {
+		poise_fail(&c->error, POISE_E_UNSUPPORTED,
+			   "%s is not an array that can be looked into", name);
+		return poise_error_remedy(&c->error, "bpftool map dump pinned %s/%s",
+					  c->instance->dir, view[k].name);
+	}
+	word = args_take(&c->args);
+	if (!word)
+		return show_entries(c, &view[k], 0, view[k].entries, false);
+	errno = 0;
+	key = strtoull(word, &end, 0);
+	if (errno || *end || !isdigit((unsigned char)*word) || key >= view[k].entries)
+		return poise_fail(&c->error, POISE_E_BAD_VALUE, "%s has keys 0 to %llu, not \"%s\"",
+				  name, view[k].entries - 1, word);
+	return cli_no_more(c) ? -1 : show_entries(c, &view[k], key, key + 1, true);
+}
+
+struct checking {
+	struct cli *c;
+	struct json_object *list;
+};
+
+static void report(void *ctx, const char *map, const char *sentence)
+{
+	struct checking *k = ctx;
+	struct json_object *o;
+
+	if (!k->list) {
+		fprintf(k->c->out, "%s: %s\n", map, sentence);
+		return;
+	}
+	o = json_object_new_object();
+	json_add_known(o, "map", map);
+	json_add_known(o, "difference", sentence);
+	json_object_array_add(k->list, o);
+}
+
+int cmd_map_check(struct cli *c)
+{
+	struct checking k = {.c = c};
+	int differences;
+
+	/* Under the lock, so that nobody's half-done change is taken for a difference. */
+	if (cli_no_more(c) || !cli_begin(c))
+		return -1;
+	k.list = c->json ? json_object_new_array() : NULL;
+	differences = instance_check(c->instance, report, &k, &c->error);
+	instance_unlock(c->instance);
+	if (differences < 0)
+		return -1;
+	if (c->json) {
+		struct json_object *o = json_answer(c);
+
+		json_object_object_add(o, "differences", k.list);
+		json_print(c, o);
+	} else if (!differences && !c->quiet) {
+		fprintf(c->out, "every map is what the configuration asks for.\n");
+	}
+	return differences ? CLI_NO : CLI_OK;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The fields of map entries in words; a function per kind of entry. */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include "map.h"
+
+static const char *addr(const union poise_addr *a, char buf[POISE_ADDR_TEXT])
+{
+	return poise_format_addr(a, buf, POISE_ADDR_TEXT);
+}
+
+static void print_mac(FILE *out, const __u8 m[6])
+{
+	fprintf(out, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+void print_meta(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_meta *m = entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out,
+		"instance %s abi %u services %u members %u flow_buckets %u table_slots %u "
+		"listener_slots %u listener_seeds %u paths %u cpus %u any_port %u\n"
+		"   committed %llu applied %llu opened %llu graced %llu swept %llu sequence %llu "
+		"flows_live %llu flows_used %llu",
+		m->instance, m->abi, m->services, m->members, m->flow_buckets, m->table_slots,
+		m->listener_slots, m->listener_seeds, m->paths, m->cpus, m->any_port, m->committed,
+		m->applied, m->opened, m->graced, m->swept, m->sequence, m->flows_live,
+		m->flows_used);
+}
+
+static void print_record(FILE *out, const struct poise_record *r)
+{
+	static const char *const states[] = {"free", "used", "leaving", "ashes"};
+
+	fprintf(out, "generation %llu %s crc %08x", r->generation,
+		r->state <= POISE_REC_ASHES ? states[r->state] : "?", r->crc);
+}
+
+void print_service_conf(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_service_slot *s = entry;
+
+	(void)i;
+	(void)key;
+	for (int k = 0; k < 2; k++) {
+		fprintf(out, "%scopy %d ", k ? "\n   " : "", k);
+		print_record(out, &s->copy[k].r);
+		fprintf(out,
+			" name %s policy %u forward %u track %u table_size %u listeners %u "
+			"extents %u",
+			s->copy[k].name, s->copy[k].policy, s->copy[k].forward, s->copy[k].track,
+			s->copy[k].table_size, s->copy[k].listeners, s->copy[k].extents);
+	}
+}
+
+void print_member_conf(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_member_slot *s = entry;
+	char text[POISE_ADDR_TEXT];
+
+	(void)i;
+	(void)key;
+	for (int k = 0; k < 2; k++) {
+		const struct poise_member_conf *m = &s->copy[k];
+
+		fprintf(out, "%scopy %d ", k ? "\n   " : "", k);
+		print_record(out, &m->r);
+		fprintf(out,
+			" address %s port %u service %u ordinal %u weight %u admin %u health %u",
+			addr(&m->addr, text), ntohs(m->port), m->service, m->ordinal, m->weight,
+			m->admin, m->health);
+	}
+}
+
+void print_listener(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_listener *l = entry;
+	char text[POISE_ADDR_TEXT];
+
+	(void)i;
+	(void)key;
+	fprintf(out, "address %s port %u protocol %s service %u retired %u", addr(&l->addr, text),
+		ntohs(l->port), l->proto == IPPROTO_UDP ? "udp" : "tcp", l->service, l->retired);
+}
+
+void print_u32(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	(void)i;
+	(void)key;
+	fprintf(out, "%u", *(const __u32 *)entry);
+}
+
+void print_service(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_service *s = entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out, "active %u%s retired %u", s->active & 1,
+		s->active & POISE_SERVICE_GONE ? " gone" : "", s->retired);
+	for (int k = 0; k < 2; k++) {
+		const struct poise_service_rec *r = &s->rec[k];
+
+		fprintf(out,
+			"\n   record %d table %u+%u base %u+%u policy %u track %u rung %u "
+			"members %u idle %u syn %u closing %u udp %u",
+			k, r->table_at, r->table_size, r->base_at, r->base_size, r->policy,
+			r->track, r->rung, r->members, r->idle, r->syn, r->closing, r->udp);
+		for (int e = 0; e < r->extents && e < POISE_EXTENTS; e++)
+			fprintf(out, " extent %u+%u", r->extent[e].first, r->extent[e].count);
+	}
+}
+
+void print_member(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_member *m = entry;
+	char text[POISE_ADDR_TEXT];
+	__u8 mac[6];
+
+	(void)i;
+	(void)key;
+	for (int k = 0; k < 6; k++)
+		mac[k] = (__u8)(m->nexthop >> 8 * k);
+	fprintf(out,
+		"address %s port %u service %u ordinal %u weight %u mode %u rank %u live %#x "
+		"next hop ",
+		addr(&m->addr, text), ntohs(m->port), m->service, m->ordinal, m->weight, m->mode,
+		m->live & POISE_L_RANK, m->live);
+	if (!m->nexthop) {
+		fputs("none", out);
+		return;
+	}
+	print_mac(out, mac);
+	fprintf(out, " path %u", (unsigned int)(m->nexthop >> 48));
+}
+
+void print_table_entry(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	__u32 e = *(const __u32 *)entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out, "current %u base %u%s", POISE_ENTRY_CURRENT(e), POISE_ENTRY_BASE(e),
+		e & POISE_ENTRY_MIXED ? " mixed" : "");
+}
+
+void print_path(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_path *p = entry;
+	char name[IF_NAMESIZE] = "?", text[POISE_ADDR_TEXT], src4[INET_ADDRSTRLEN];
+
+	(void)i;
+	(void)key;
+	if_indextoname(p->ifindex, name);
+	fprintf(out, "device %s (%u) mtu %u source mac ", name, p->ifindex, p->mtu);
+	print_mac(out, p->smac);
+	for (int k = 0; k < p->vlans && k < POISE_PATH_MAX_VLANS; k++)
+		fprintf(out, " vlan %u", ntohs(p->vlan[k]) & 0xfff);
+	fprintf(out, " source4 %s source6 %s users %llu",
+		inet_ntop(AF_INET, &p->src4, src4, sizeof(src4)), addr(&p->src6, text), p->refs);
+}
+
+void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_bucket *b = entry;
+	const char *gap = "";
+
+	(void)key;
+	for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
+		__u64 w = b->word[k];
+
+		if (!w)
+			continue;
+		fprintf(out, "%sword %d tag %08x member %u state %u idle %us", gap, k,
+			POISE_WORD_TAG(w), POISE_WORD_MEMBER(w), POISE_WORD_STATE(w),
+			instance_word_age(i, w));
+		gap = "\n   ";
+	}
+}
+
+void print_counter(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_counter *n = entry;
+
+	fprintf(out, "cpu %llu member %llu packets %llu bytes %llu opened %llu closed %llu",
+		key / i->meta->members, key % i->meta->members, n->packets, n->bytes, n->opened,
+		n->closed);
+}
+
+void print_load(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	fprintf(out, "cpu %llu member %llu %d", key / i->meta->members, key % i->meta->members,
+		*(const poise_load *)entry);
+}
+
+void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_rate *r = entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out, "new flows/s %u %u packets/s %llu %llu bytes/s %llu %llu", r->flows[0],
+		r->flows[1], r->packets[0], r->packets[1], r->bytes[0], r->bytes[1]);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Notes that several commands leave: what a change does not do by itself. */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <string.h>
+
+#include "transact.h"
+
+void cli_note_owner(struct cli *c, const struct config_service *svc)
+{
+	if (svc->conf.r.owner == POISE_OWNER_FILE)
+		cli_note(c,
+			 "service %s comes from a file: the next apply of it undoes this; "
+			 "poise save --boot keeps it",
+			 svc->conf.name);
+}
+
+static bool same_address(const struct sockaddr *sa, const union poise_addr *want)
+{
+	union poise_addr a = {0};
+
+	if (sa->sa_family == AF_INET6) {
+		memcpy(a.b, &((const struct sockaddr_in6 *)sa)->sin6_addr, sizeof(a.b));
+	} else if (sa->sa_family == AF_INET) {
+		a.w[2] = htonl(0xffff);
+		memcpy(&a.w[3], &((const struct sockaddr_in *)sa)->sin_addr, sizeof(a.w[3]));
+	} else {
+		return false;
+	}
+	return !memcmp(&a, want, sizeof(a));
+}
+
+static bool on_this_host(const struct ifaddrs *all, const union poise_addr *want)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		if (i->ifa_addr && same_address(i->ifa_addr, want))
+			return true;
+	}
+	return false;
+}
+
+/* poise adds no address by itself, so an address that nothing leads to is worth a word. Whether a
+ * router leads it here cannot be known from here; whether the host has it, can. */
+void cli_note_addresses(struct cli *c, const struct config_service *svc)
+{
+	struct ifaddrs *all = NULL;
+
+	if (c->batch || getifaddrs(&all))
+		return;
+	for (unsigned int i = 0; i < svc->conf.listeners; i++) {
+		const union poise_addr *a = &svc->conf.listener[i].addr;
+		char text[POISE_ADDR_TEXT];
+		bool told = false;
+
+		for (unsigned int k = 0; k < i && !told; k++)
+			told = !poise_addr_cmp(&svc->conf.listener[k].addr, a);
+		if (told || on_this_host(all, a))
+			continue;
+		poise_format_addr(a, text, sizeof(text));
+		cli_note(c,
+			 "%s is on no device of this host: unless a router leads it here, "
+			 "ip address add %s/%d dev lo (and announce it)",
+			 text, text, poise_addr_is4(a) ? 32 : 128);
+	}
+	freeifaddrs(all);
+}

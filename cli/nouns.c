@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Services, backends and keys as words of a command line, and back into words. */
+#include <string.h>
+
+#include "transact.h"
+
+#define BOOT_DIR "/etc/poise"
+
+struct config_service *cli_service(struct cli *c)
+{
+	const char *word = cli_need(c, "SERVICE");
+
+	return word ? config_service_find(c->config, word, &c->error) : NULL;
+}
+
+#define KEYS_MAX 64 /* of one scope; more than there will ever be, and a test says so */
+
+struct keys {
+	const char *word[KEYS_MAX];
+	const struct option *option[KEYS_MAX];
+	size_t n;
+};
+
+static void keys_of(enum option_scope scope, struct keys *k)
+{
+	k->n = 0;
+	for (const struct option *o = option_first(scope); o && k->n < KEYS_MAX;
+	     o = option_next(o)) {
+		k->word[k->n] = o->key;
+		k->option[k->n++] = o;
+	}
+}
+
+const struct option *cli_key(const struct cli *c, int scope, const char *word)
+{
+	struct keys k;
+	int at;
+
+	keys_of((enum option_scope)scope, &k);
+	at = args_match("key", word, k.word, k.n, c->abbreviate, NULL);
+	return at < 0 ? NULL : k.option[at];
+}
+
+int cli_keys(struct cli *c, enum option_scope scope, void *obj, bool some)
+{
+	const char *key, *value;
+	struct keys k;
+	int at;
+
+	keys_of(scope, &k);
+	if (some && !args_left(&c->args))
+		return cli_usage(c, "KEY VALUE is missing");
+	while ((key = args_take(&c->args))) {
+		at = args_match("key", key, k.word, k.n, c->abbreviate, &c->error);
+		if (at < 0)
+			return poise_error_about(&c->error, "%s", c->command->name);
+		value = args_take(&c->args);
+		if (!value)
+			return cli_usage(c, "%s: its value is missing (%s)", k.word[at],
+					 k.option[at]->argument);
+		if (option_set(k.option[at], obj, value, &c->error))
+			return -1;
+	}
+	return 0;
+}
+
+bool cli_flows_known(const struct config_service *svc)
+{
+	bool hash = svc->conf.policy == POISE_MAGLEV || svc->conf.policy == POISE_SOURCE_HASH;
+
+	return svc->conf.track == POISE_TRACK_ALWAYS ||
+	       (!hash && svc->conf.track != POISE_TRACK_OFF);
+}
+
+__u64 cli_member_flows(const struct cli *c, const struct config_member *m)
+{
+	struct instance_stats s;
+
+	if (!m->id)
+		return 0;
+	instance_member_stats(c->instance, m->id, &s);
+	return s.flows > 0 ? (__u64)s.flows : 0;
+}
+
+__u64 cli_service_flows(const struct cli *c, const struct config_service *svc)
+{
+	__u64 n = 0;
+
+	for (size_t i = 0; i < svc->members; i++)
+		n += cli_member_flows(c, &svc->member[i]);
+	return n;
+}
+
+const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_MAX])
+{
+	if (m->conf.name[0])
+		return m->conf.name;
+	return poise_format_endpoint(&m->conf.addr, m->conf.port, buf, POISE_NAME_MAX);
+}
+
+const char *cli_word(enum option_scope scope, const char *key, const void *obj, char *buf,
+		     size_t size)
+{
+	return option_format(option_find(scope, key), obj, buf, size);
+}
+
+const char *cli_owner(int owner)
+{
+	static const char *const words[] = {
+		[POISE_OWNER_HAND] = "hand",
+		[POISE_OWNER_FILE] = "file",
+		[POISE_OWNER_KUBERNETES] = "kubernetes",
+	};
+
+	return owner >= 0 && owner <= POISE_OWNER_KUBERNETES ? words[owner] : "?";
+}
+
+const char *cli_boot_file(const struct cli *c, char *buf, size_t size)
+{
+	const char *name = c->where.name ? c->where.name : POISE_DEFAULT_INSTANCE;
+
+	if (c->instance && c->instance->meta->boot_file[0])
+		snprintf(buf, size, "%.*s", (int)sizeof(c->instance->meta->boot_file),
+			 (const char *)c->instance->meta->boot_file);
+	else if (!strcmp(name, POISE_DEFAULT_INSTANCE))
+		snprintf(buf, size, "%s/poise.yaml", BOOT_DIR);
+	else
+		snprintf(buf, size, "%s/%s.yaml", BOOT_DIR, name);
+	return buf;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* poise show [SERVICE]: services and their backends as a table, once or again and again. */
+#include "show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "tabular.h"
+#include "watch.h"
+
+#define NS_PER_S	1000000000ull
+#define LISTENERS_SHOWN 4 /* more make the line longer than a screen; --exact and JSON have all */
+#define UNKNOWN		"-"
+#define CELL		64
+
+enum group {
+	SERVICES,
+	BACKENDS,
+};
+
+/* A column: its heading (in lower case the word of --columns), and what fills it. */
+struct column {
+	enum group group;
+	const char *heading;
+	bool number;
+	/* The cell's text into buf, or a text of its own; s or b by group. */
+	const char *(*cell)(const struct cli *c, const struct shown_service *s,
+			    const struct shown_backend *b, char buf[CELL]);
+};
+
+static const char *human(const struct cli *c, bool known, double value, char buf[CELL])
+{
+	if (!known)
+		return UNKNOWN;
+	if (!c->exact)
+		return poise_format_human(value, buf, CELL);
+	snprintf(buf, CELL, "%.0f", value);
+	return buf;
+}
+
+#define CELL_OF(name)                                                                              \
+	static const char *name(const struct cli *c __attribute__((unused)),                       \
+				const struct shown_service *s __attribute__((unused)),             \
+				const struct shown_backend *b __attribute__((unused)),             \
+				char buf[CELL] __attribute__((unused)))
+
+/* Of the backend in a row of a backend, else of the whole service. */
+static const struct instance_stats *stats_of(const struct shown_service *s,
+					     const struct shown_backend *b)
+{
+	return b ? &b->stats : &s->stats;
+}
+
+CELL_OF(cell_service)
+{
+	return s->service->conf.name;
+}
+
+CELL_OF(cell_policy)
+{
+	return cli_word(OPTION_SERVICE, "policy", &s->service->conf, buf, CELL);
+}
+
+CELL_OF(cell_mode)
+{
+	return cli_word(OPTION_SERVICE, "forward", &s->service->conf, buf, CELL);
+}
+
+CELL_OF(cell_up)
+{
+	snprintf(buf, CELL, "%zu/%zu", s->up, s->configured);
+	return buf;
+}
+
+CELL_OF(cell_flows)
+{
+	const struct instance_stats *t = stats_of(s, b);
+
+	return human(c, s->flows_known, t->flows > 0 ? (double)t->flows : 0, buf);
+}
+
+CELL_OF(cell_new)
+{
+	const struct instance_stats *t = stats_of(s, b);
+
+	return human(c, t->has_rates && s->flows_known, t->new_flows[0], buf);
+}
+
+CELL_OF(cell_packets)
+{
+	const struct instance_stats *t = stats_of(s, b);
+
+	return human(c, t->has_rates, t->packets_rate[0], buf);
+}
+
+CELL_OF(cell_bits)
+{
+	const struct instance_stats *t = stats_of(s, b);
+
+	return human(c, t->has_rates, t->bytes_rate[0] * 8, buf);
+}
+
+CELL_OF(cell_backend)
+{
+	return b->name;
+}
+
+CELL_OF(cell_state)
+{
+	return b->state;
+}
+
+CELL_OF(cell_since)
+{
+	__u64 now = cli_now(), since = b->member->conf.since;
+
+	if (!since || since > now)
+		return UNKNOWN;
+	return poise_format_age((now - since) / NS_PER_S, buf, CELL);
+}
+
+CELL_OF(cell_weight)
+{
+	return cli_word(OPTION_BACKEND, "weight", &b->member->conf, buf, CELL);
+}
+
+CELL_OF(cell_share)
+{
+	snprintf(buf, CELL, c->exact ? "%.3f %%" : "%.0f %%", 100 * b->share);
+	return buf;
+}
+
+CELL_OF(cell_unknown)
+{
+	return UNKNOWN;
+}
+
+/* Listeners may be longer than a cell: show_service puts them in by hand. */
+static const struct column columns[] = {
+	{SERVICES, "SERVICE", false, cell_service},
+	{SERVICES, "LISTENERS", false, NULL},
+	{SERVICES, "POLICY", false, cell_policy},
+	{SERVICES, "MODE", false, cell_mode},
+	{SERVICES, "UP", true, cell_up},
+	{SERVICES, "FLOWS", true, cell_flows},
+	{SERVICES, "NEW/s", true, cell_new},
+	{SERVICES, "PKT/s", true, cell_packets},
+	{SERVICES, "BIT/s", true, cell_bits},
+	{BACKENDS, "BACKEND", false, cell_backend},
+	{BACKENDS, "STATE", false, cell_state},
+	{BACKENDS, "SINCE", true, cell_since},
+	{BACKENDS, "WEIGHT", true, cell_weight},
+	{BACKENDS, "SHARE", true, cell_share},
+	{BACKENDS, "FLOWS", true, cell_flows},
+	{BACKENDS, "NEW/s", true, cell_new},
+	{BACKENDS, "PKT/s", true, cell_packets},
+	{BACKENDS, "BIT/s", true, cell_bits},
+	{BACKENDS, "LATENCY", true, cell_unknown},
+	{BACKENDS, "CHECK", false, cell_unknown},
+};
+
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* ---- which columns
+ * -----------------------------------------------------------------------------*/
+
+static int choose_columns(struct cli *c, bool wanted[COLUMNS])
+{
+	const char *list = c->args.value[OPT_COLUMNS];
+	const char *names[COLUMNS];
+	char *copy, *word, *rest;
+	int status = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		names[i] = columns[i].heading;
+		wanted[i] = !list;
+	}
+	if (!list)
+		return 0;
+	copy = strdup(list);
+	if (!copy)
+		abort();
+	for (word = strtok_r(copy, ",", &rest); word && !status;
+	     word = strtok_r(NULL, ",", &rest)) {
+		bool found = false;
+
+		/* FLOWS stands in both tables, and is wanted in both. */
+		for (size_t i = 0; i < COLUMNS; i++) {
+			if (!strcasecmp(word, names[i]))
+				found = wanted[i] = true;
+		}
+		if (!found)
+			status = args_match("column", word, names, COLUMNS, false, &c->error);
+	}
+	free(copy);
+	return status;
+}
+
+static size_t headings(struct table *t, enum group group, const bool wanted[COLUMNS],
+		       const char *cell[TABLE_COLUMNS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (columns[i].group != group || !wanted[i])
+			continue;
+		if (columns[i].number)
+			table_right(t, group, (unsigned int)n);
+		cell[n++] = columns[i].heading;
+	}
+	return n;
+}
+
+/* ---- rows
+ * --------------------------------------------------------------------------------------*/
+
+struct showing {
+	struct table table;
+	bool wanted[COLUMNS];
+	bool header;
+	size_t services;
+};
+
+static enum table_colour state_colour(const char *state)
+{
+	if (!strncmp(state, "up", 2))
+		return COLOUR_GOOD;
+	if (!strncmp(state, "down", 4) || !strncmp(state, "unresolved", 10))
+		return COLOUR_BAD;
+	return COLOUR_WARN;
+}
+
+/* A row of the group, from the columns wanted; nothing if none is. */
+static void add_row(const struct cli *c, struct showing *w, enum group group,
+		    const struct shown_service *s, const struct shown_backend *b)
+{
+	char buf[TABLE_COLUMNS][CELL], *listeners = NULL;
+	const char *cell[TABLE_COLUMNS];
+	size_t n = 0, state = TABLE_COLUMNS;
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (columns[i].group != group || !w->wanted[i])
+			continue;
+		if (columns[i].cell == cell_state)
+			state = n;
+		if (columns[i].cell)
+			cell[n] = columns[i].cell(c, s, b, buf[n]);
+		else
+			cell[n] = listeners =
+				cli_listeners(s->service, c->exact ? 0 : LISTENERS_SHOWN);
+		n++;
+	}
+	if (n) {
+		table_row(&w->table, group, cell, n);
+		if (state < n)
+			table_colour(&w->table, (unsigned int)state, state_colour(b->state));
+	}
+	free(listeners);
+}
+
+static void add_headings(struct showing *w, enum group group)
+{
+	const char *cell[TABLE_COLUMNS];
+	size_t n = headings(&w->table, group, w->wanted, cell);
+
+	if (!n || !w->header)
+		return;
+	table_row(&w->table, group, cell, n);
+	for (size_t i = 0; i < n; i++)
+		table_colour(&w->table, (unsigned int)i, COLOUR_FAINT);
+}
+
+static int show_service(struct cli *c, const struct shown_service *s, void *ctx)
+{
+	struct showing *w = ctx;
+
+	if (!w->services++)
+		add_headings(w, SERVICES);
+	add_row(c, w, SERVICES, s, NULL);
+	if (s->service->members)
+		add_headings(w, BACKENDS);
+	for (size_t i = 0; i < s->service->members; i++)
+		add_row(c, w, BACKENDS, s, &s->backend[i]);
+	return 0;
+}
+
+static int add_json(struct cli *c, const struct shown_service *s, void *ctx)
+{
+	(void)c;
+	json_object_array_add(ctx, shown_json(s));
+	return 0;
+}
+
+static int show_json(struct cli *c)
+{
+	struct json_object *o = json_answer(c), *list = json_object_new_array();
+
+	json_object_object_add(o, "services", list);
+	if (shown_each(c, add_json, list)) {
+		json_object_put(o);
+		return -1;
+	}
+	json_print(c, o);
+	return 0;
+}
+
+/* One frame: the state as it is now. */
+static int show_once(struct cli *c)
+{
+	struct showing w = {.header = !c->args.set[OPT_NO_HEADER]};
+
+	if (choose_columns(c, w.wanted) || cli_read(c))
+		return -1;
+	if (c->json)
+		return show_json(c);
+	table_start(&w.table);
+	table_indent(&w.table, SERVICES, 1);
+	table_indent(&w.table, BACKENDS, 3);
+	if (shown_each(c, show_service, &w))
+		return -1;
+	table_print(&w.table, c->out, c->colour);
+	if (!w.services)
+		fprintf(c->out, "no services: poise service add NAME ADDR:PORT forward l2|ipip\n");
+	return 0;
+}
+
+int cmd_show(struct cli *c)
+{
+	if (args_left(&c->args) > 1) {
+		args_take(&c->args);
+		return cli_no_more(c);
+	}
+	return c->args.set[OPT_WATCH] ? watch(c, show_once) : show_once(c);
+}

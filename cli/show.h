@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is shown of services and backends: gathered once (struct shown_*), then printed as a table
+ * or as JSON. What is not known stays marked so: "-" in the table, absent in JSON.
+ */
+#ifndef POISE_CLI_SHOW_H
+#define POISE_CLI_SHOW_H
+
+#include <json-c/json.h>
+
+#include "transact.h"
+
+struct shown_backend {
+	const struct config_member *member;
+	char name[POISE_NAME_MAX];
+	char state[64]; /* in the words of cli.md */
+	double share;	/* of the service's table, 0..1 */
+	bool flows_known;
+	struct instance_stats stats;
+};
+
+struct shown_service {
+	const struct config_service *service;
+	size_t up, configured; /* backends; without those leaving */
+	bool flows_known;
+	struct instance_stats stats; /* sums over the backends */
+	struct shown_backend *backend;
+};
+
+/* Gathers svc as c->instance has it now; free with shown_free. */
+void shown_gather(const struct cli *c, const struct config_service *svc, struct shown_service *s);
+void shown_free(struct shown_service *s);
+
+/* A service as `show --json` has it. */
+struct json_object *shown_json(const struct shown_service *s);
+struct json_object *json_listeners(const struct config_service *svc);
+/* Adds the counters and rates of s that are known. */
+void json_add_stats(struct json_object *o, const struct instance_stats *s, bool flows_known);
+
+/* Listeners with a space between, malloc'ed; most: how many before "+N more", 0 all. */
+char *cli_listeners(const struct config_service *svc, unsigned int most);
+
+/* The service named by the next word, or every one: calls each() in order; -1 with an error. */
+int shown_each(struct cli *c, int (*each)(struct cli *c, const struct shown_service *s, void *ctx),
+	       void *ctx);
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Gathering what is shown; see show.h. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "show.h"
+
+static void add_stats(struct instance_stats *sum, const struct instance_stats *s)
+{
+	sum->flows += s->flows;
+	sum->packets += s->packets;
+	sum->bytes += s->bytes;
+	sum->opened += s->opened;
+	sum->closed += s->closed;
+	sum->has_rates &= s->has_rates;
+	for (int i = 0; i < 2; i++) {
+		sum->new_flows[i] += s->new_flows[i];
+		sum->packets_rate[i] += s->packets_rate[i];
+		sum->bytes_rate[i] += s->bytes_rate[i];
+	}
+}
+
+static void gather_backend(const struct cli *c, const struct config_service *svc,
+			   const struct config_member *m, struct shown_backend *b)
+{
+	bool unchecked =
+		m->conf.health == POISE_HEALTH_CHECKING && !instance_daemon_runs(c->instance);
+	char name[POISE_NAME_MAX];
+
+	b->member = m;
+	snprintf(b->name, sizeof(b->name), "%s", cli_member_name(m, name));
+	snprintf(b->state, sizeof(b->state), "%s%s", instance_member_state(c->instance, svc, m),
+		 unchecked ? " unchecked" : "");
+	b->flows_known = cli_flows_known(svc);
+	instance_member_stats(c->instance, m->id, &b->stats);
+}
+
+void shown_gather(const struct cli *c, const struct config_service *svc, struct shown_service *s)
+{
+	double *share = calloc(svc->members + 1, sizeof(*share));
+
+	memset(s, 0, sizeof(*s));
+	s->service = svc;
+	s->flows_known = cli_flows_known(svc);
+	s->backend = calloc(svc->members + 1, sizeof(*s->backend));
+	if (!share || !s->backend)
+		abort();
+	s->stats.has_rates = svc->members > 0;
+	instance_shares(c->instance, svc, share);
+	for (size_t i = 0; i < svc->members; i++) {
+		struct shown_backend *b = &s->backend[i];
+
+		gather_backend(c, svc, &svc->member[i], b);
+		b->share = share[i];
+		s->up += !strncmp(b->state, "up", 2);
+		s->configured += svc->member[i].conf.r.state != POISE_REC_LEAVING;
+		add_stats(&s->stats, &b->stats);
+	}
+	free(share);
+}
+
+void shown_free(struct shown_service *s)
+{
+	free(s->backend);
+	s->backend = NULL;
+}
+
+int shown_each(struct cli *c, int (*each)(struct cli *c, const struct shown_service *s, void *ctx),
+	       void *ctx)
+{
+	const char *word = args_peek(&c->args);
+	const struct config_service *one = NULL;
+	int status = 0;
+
+	if (word) {
+		one = cli_service(c);
+		if (!one)
+			return -1;
+	}
+	for (size_t i = 0; i < c->config->services && !status; i++) {
+		struct shown_service s;
+
+		if (one && c->config->service[i] != one)
+			continue;
+		shown_gather(c, c->config->service[i], &s);
+		status = each(c, &s, ctx);
+		shown_free(&s);
+	}
+	return status;
+}
+
+char *cli_listeners(const struct config_service *svc, unsigned int most)
+{
+	unsigned int n = svc->conf.listeners, shown = most && n > most ? most : n;
+	size_t size = (size_t)(shown + 1) * (POISE_ENDPOINT_TEXT + 1), used = 0;
+	char *text = calloc(1, size), one[POISE_ENDPOINT_TEXT];
+
+	if (!text)
+		abort();
+	for (unsigned int i = 0; i < shown; i++)
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s", i ? " " : "",
+			poise_format_listener(&svc->conf.listener[i], one, sizeof(one)));
+	if (shown < n)
+		snprintf(text + used, size - used, " +%u more", n - shown);
+	return text;
+}
+
+/* ---- JSON
+ * --------------------------------------------------------------------------------------*/
+
+struct json_object *json_listeners(const struct config_service *svc)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < svc->conf.listeners; i++) {
+		const struct poise_listener_conf *l = &svc->conf.listener[i];
+		struct json_object *o = json_object_new_object();
+		char text[POISE_ADDR_TEXT];
+
+		json_add_known(o, "address", poise_format_addr(&l->addr, text, sizeof(text)));
+		json_add_u64(o, "port", ntohs(l->port));
+		json_add_known(o, "protocol", l->proto == IPPROTO_UDP ? "udp" : "tcp");
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* A value of the option table: a number as such, a word as text; the key with _ for -. */
+static void add_option(struct json_object *o, const struct option *opt, const void *obj)
+{
+	char key[32], text[POISE_NAME_MAX];
+	__u64 n = option_number(opt, obj);
+
+	snprintf(key, sizeof(key), "%s", opt->key);
+	for (char *p = key; *p; p++)
+		*p = *p == '-' ? '_' : *p;
+	switch (opt->type) {
+	case OPTION_BOOL: json_object_object_add(o, key, json_object_new_boolean(n != 0)); break;
+	case OPTION_U16:
+	case OPTION_U32:
+	case OPTION_SIZE: json_add_u64(o, key, n); break;
+	case OPTION_DURATION:
+		strncat(key, "_seconds", sizeof(key) - strlen(key) - 1);
+		json_add_real(o, key, (double)n / 1e3);
+		break;
+	case OPTION_TABLE_SIZE: /* a number always: shown_json says the one in force */
+		json_object_object_add(o, "table_size_auto", json_object_new_boolean(!n));
+		break;
+	default: json_add_known(o, key, option_format(opt, obj, text, sizeof(text)));
+	}
+}
+
+static void add_options(struct json_object *o, enum option_scope scope, const void *obj)
+{
+	for (const struct option *opt = option_first(scope); opt; opt = option_next(opt))
+		add_option(o, opt, obj);
+}
+
+void json_add_stats(struct json_object *o, const struct instance_stats *s, bool flows_known)
+{
+	if (flows_known) {
+		json_add_u64(o, "flows", s->flows > 0 ? (__u64)s->flows : 0);
+		json_add_u64(o, "flows_opened_total", s->opened);
+		json_add_u64(o, "flows_closed_total", s->closed);
+	}
+	json_add_u64(o, "packets_total", s->packets);
+	json_add_u64(o, "bytes_total", s->bytes);
+	if (!s->has_rates)
+		return;
+	if (flows_known)
+		json_add_real(o, "new_flows_per_second", s->new_flows[0]);
+	json_add_real(o, "packets_per_second", s->packets_rate[0]);
+	json_add_real(o, "bytes_per_second", s->bytes_rate[0]);
+}
+
+static const char *health_word(int health)
+{
+	static const char *const words[] = {
+		[POISE_HEALTH_NONE] = "none",
+		[POISE_HEALTH_CHECKING] = "checking",
+		[POISE_HEALTH_UP] = "up",
+		[POISE_HEALTH_DOWN] = "down",
+	};
+
+	return health >= 0 && health <= POISE_HEALTH_DOWN ? words[health] : NULL;
+}
+
+static struct json_object *backend_json(const struct shown_service *s,
+					const struct shown_backend *b)
+{
+	const struct poise_member_conf *m = &b->member->conf;
+	struct json_object *o = json_object_new_object();
+	char text[POISE_ADDR_TEXT];
+
+	json_add_known(o, "address", poise_format_addr(&m->addr, text, sizeof(text)));
+	if (m->port)
+		json_add_u64(o, "port", ntohs(m->port));
+	add_options(o, OPTION_BACKEND, m);
+	/* What is in force, where the option has another word for "none of its own". */
+	json_object_object_del(o, "name");
+	json_object_object_del(o, "forward");
+	json_add_known(o, "forward",
+		       option_word(option_find(OPTION_SERVICE, "forward"),
+				   config_mode(s->service, b->member)));
+	json_add_known(o, "name", b->name);
+	json_add_known(o, "owner", cli_owner(m->r.owner));
+	json_add_known(o, "health", health_word(m->health));
+	json_add_known(o, "state", b->state);
+	json_add_time(o, "state_since", m->since);
+	json_add_real(o, "share_ratio", b->share);
+	json_add_stats(o, &b->stats, b->flows_known);
+	return o;
+}
+
+struct json_object *shown_json(const struct shown_service *s)
+{
+	const struct poise_service_conf *conf = &s->service->conf;
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	json_add_known(o, "name", conf->name);
+	json_add_known(o, "owner", cli_owner(conf->r.owner));
+	add_options(o, OPTION_SERVICE, conf);
+	json_add_u64(o, "table_size", config_table_size(s->service));
+	json_object_object_add(o, "listeners", json_listeners(s->service));
+	json_add_u64(o, "backends_up", s->up);
+	json_add_u64(o, "backends_configured", s->configured);
+	json_add_stats(o, &s->stats, s->flows_known);
+	for (size_t i = 0; i < s->service->members; i++)
+		json_object_array_add(list, backend_json(s, &s->backend[i]));
+	json_object_object_add(o, "backends", list);
+	return o;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * poise stats [SERVICE [BACKEND]]: every counter, and what was not forwarded by reason. Reasons
+ * and their sentences are those of POISE_REASONS in maps/abi.h.
+ */
+#include <string.h>
+
+#include "json.h"
+#include "show.h"
+#include "tabular.h"
+
+struct reason {
+	const char *name, *sentence;
+};
+
+static const struct reason reasons[POISE_R_COUNT] = {
+#define REASON_LINE(sym, name, text) [POISE_R_##sym] = {name, text},
+	POISE_REASONS(REASON_LINE) POISE_EVENTS(REASON_LINE)};
+
+struct stats {
+	struct table table;
+	struct json_object *services;
+	const char *backend; /* only this one, or NULL */
+};
+
+static struct json_object *counts_json(const __u64 count[POISE_REASON_SLOTS], int from, int to)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (int i = from; i < to; i++) {
+		char key[48];
+
+		snprintf(key, sizeof(key), "%s", reasons[i].name);
+		for (char *p = key; *p; p++)
+			*p = *p == '-' ? '_' : *p;
+		json_add_u64(o, key, count[i]);
+	}
+	return o;
+}
+
+static void add_reasons_json(struct json_object *o, const __u64 count[POISE_REASON_SLOTS])
+{
+	json_object_object_add(o, "drops", counts_json(count, 0, POISE_DROP_REASONS));
+	json_object_object_add(o, "events", counts_json(count, POISE_DROP_REASONS, POISE_R_COUNT));
+}
+
+static const char *number(const struct cli *c, __u64 n, char buf[32])
+{
+	if (!c->exact && n >= 100000)
+		return poise_format_human((double)n, buf, 32);
+	snprintf(buf, 32, "%llu", n);
+	return buf;
+}
+
+static void counter(const struct cli *c, struct stats *s, const char *name, bool known, __u64 n,
+		    const char *help)
+{
+	char buf[32];
+
+	table_row(&s->table, 1, (const char *const[]){name, known ? number(c, n, buf) : "-", help},
+		  3);
+}
+
+static void counters(const struct cli *c, struct stats *s, const struct instance_stats *t,
+		     bool flows_known)
+{
+	counter(c, s, "packets", true, t->packets, "that came for it and were forwarded");
+	counter(c, s, "bytes", true, t->bytes, "of IP packets as they came");
+	counter(c, s, "flows", flows_known, t->flows > 0 ? (__u64)t->flows : 0,
+		flows_known ? "live now"
+			    : "not counted: a hash policy records only what needs it "
+			      "(track always counts)");
+	counter(c, s, "flows opened", flows_known, t->opened, "since it exists");
+	counter(c, s, "flows closed", flows_known, t->closed, "by FIN, RST or silence");
+}
+
+static void heading(struct stats *s, const char *what, const char *name, unsigned int group)
+{
+	char text[POISE_NAME_MAX + 16];
+
+	snprintf(text, sizeof(text), "%s %s", what, name);
+	table_row(&s->table, group, (const char *const[]){text}, 1);
+}
+
+static int drops_of(struct cli *c, __u16 service, const char *none, struct stats *s)
+{
+	__u64 count[POISE_REASON_SLOTS] = {0};
+	bool any = false;
+
+	if (instance_drops(c->instance, service, count, &c->error))
+		return -1;
+	for (int i = 0; i < POISE_R_COUNT; i++) {
+		if (count[i])
+			counter(c, s, reasons[i].name, true, count[i], reasons[i].sentence);
+		any |= i < POISE_DROP_REASONS && count[i];
+	}
+	if (!any && none)
+		table_row(&s->table, 1, (const char *const[]){"drops", "0", none}, 3);
+	return 0;
+}
+
+static int service_text(struct cli *c, const struct shown_service *v, struct stats *s)
+{
+	if (!s->backend) {
+		heading(s, "service", v->service->conf.name, 0);
+		counters(c, s, &v->stats, v->flows_known);
+		if (drops_of(c, v->service->id, "every packet was forwarded", s))
+			return -1;
+	}
+	for (size_t i = 0; i < v->service->members; i++) {
+		const struct shown_backend *b = &v->backend[i];
+
+		if (s->backend && strcmp(s->backend, b->name))
+			continue;
+		heading(s, "backend", b->name, 0);
+		counters(c, s, &b->stats, b->flows_known);
+	}
+	return 0;
+}
+
+static struct json_object *backend_stats_json(const struct shown_backend *b)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_known(o, "name", b->name);
+	json_add_stats(o, &b->stats, b->flows_known);
+	return o;
+}
+
+static int service_json(struct cli *c, const struct shown_service *v, struct stats *s)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	__u64 count[POISE_REASON_SLOTS] = {0};
+
+	json_object_array_add(s->services, o);
+	json_object_object_add(o, "backends", list);
+	json_add_known(o, "name", v->service->conf.name);
+	json_add_stats(o, &v->stats, v->flows_known);
+	if (instance_drops(c->instance, v->service->id, count, &c->error))
+		return -1;
+	add_reasons_json(o, count);
+	for (size_t i = 0; i < v->service->members; i++) {
+		if (!s->backend || !strcmp(s->backend, v->backend[i].name))
+			json_object_array_add(list, backend_stats_json(&v->backend[i]));
+	}
+	return 0;
+}
+
+static int each_service(struct cli *c, const struct shown_service *v, void *ctx)
+{
+	return c->json ? service_json(c, v, ctx) : service_text(c, v, ctx);
+}
+
+/* SERVICE BACKEND: the backend's name as shown, whatever way it was said. */
+static int take_backend(struct cli *c, struct stats *s, char name[POISE_NAME_MAX])
+{
+	const struct config_service *svc;
+	const struct config_member *m;
+
+	if (args_left(&c->args) < 2)
+		return 0;
+	svc = cli_service(c);
+	m = svc ? config_member_find(svc, args_take(&c->args), &c->error) : NULL;
+	if (!m || cli_no_more(c))
+		return -1;
+	s->backend = cli_member_name(m, name);
+	c->args.next -= 2;
+	return 0;
+}
+
+static int print_stats(struct cli *c, struct stats *s)
+{
+	bool all = !args_left(&c->args);
+
+	if (c->json) {
+		struct json_object *o = json_answer(c);
+		__u64 count[POISE_REASON_SLOTS] = {0};
+		int status;
+
+		s->services = json_object_new_array();
+		json_object_object_add(o, "services", s->services);
+		status = shown_each(c, each_service, s);
+		if (!status && all && !instance_drops(c->instance, 0, count, &c->error))
+			add_reasons_json(o, count);
+		if (status)
+			json_object_put(o);
+		else
+			json_print(c, o);
+		return status;
+	}
+	table_start(&s->table);
+	table_indent(&s->table, 1, 2);
+	table_right(&s->table, 1, 1);
+	if (shown_each(c, each_service, s) || (all && drops_of(c, 0, NULL, s)))
+		return -1;
+	table_print(&s->table, c->out, c->colour);
+	return 0;
+}
+
+int cmd_stats(struct cli *c)
+{
+	struct stats s = {0};
+	char name[POISE_NAME_MAX];
+
+	if (cli_read(c) || take_backend(c, &s, name))
+		return -1;
+	return print_stats(c, &s);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * poise status: is all well? What is attached and how, whether poised runs, how full the maps are,
+ * whether the boot file still says what is in force. Problems make it "degraded" and the exit
+ * status 3; notes do not.
+ */
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attached.h"
+#include "../maps/hash.h"
+
+#define FULL_AT	 0.8 /* of a limit: time to think about a larger one */
+#define NS_PER_S 1000000000ull
+
+static void remark(struct remarks *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void remark(struct remarks *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->n == REMARKS_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(r->text[r->n++], sizeof(r->text[0]), fmt, ap);
+	va_end(ap);
+}
+
+static void gather_usage(const struct cli *c, struct status *s)
+{
+	const struct poise_meta *m = c->instance->meta;
+
+	s->services = (struct usage){"services", c->config->services, m->services - 1};
+	s->backends = (struct usage){"backends", 0, m->members - 1};
+	s->table = (struct usage){"table slots", 0, m->table_slots};
+	s->flows = (struct usage){"flow slots", m->flows_used,
+				  (__u64)m->flow_buckets * POISE_BUCKET_WORDS};
+	for (size_t i = 0; i < c->config->services; i++) {
+		const struct config_service *svc = c->config->service[i];
+		const struct poise_service *live = &c->instance->services[svc->id];
+
+		s->backends.used += svc->members;
+		s->table.used += live->rec[live->active & 1].table_size +
+				 live->rec[live->active & 1].base_size;
+	}
+}
+
+static void judge_usage(struct status *s, const struct usage *u)
+{
+	if (u->limit && (double)u->used >= FULL_AT * (double)u->limit)
+		remark(&s->problems,
+		       "%s: %llu of %llu in use (limits in the boot file count when "
+		       "the maps are created)",
+		       u->what, u->used, u->limit);
+}
+
+static void judge_services(const struct cli *c, struct status *s)
+{
+	size_t unresolved = 0;
+
+	for (size_t i = 0; i < c->config->services; i++) {
+		const struct config_service *svc = c->config->service[i];
+		size_t up = 0;
+
+		for (size_t k = 0; k < svc->members; k++) {
+			const char *state =
+				instance_member_state(c->instance, svc, &svc->member[k]);
+
+			up += !strncmp(state, "up", 2);
+			unresolved += !strncmp(state, "unresolved", 10);
+		}
+		if (!up && config_members_in(svc))
+			remark(&s->problems,
+			       "service %s: none of its backends is up (poise show %s)",
+			       svc->conf.name, svc->conf.name);
+	}
+	if (unresolved)
+		remark(&s->notes, "%zu backend%s no next hop (poise show)", unresolved,
+		       unresolved == 1 ? " has" : "s have");
+}
+
+/* What applying the boot file would change: somebody changed by hand what came from it. */
+static void count_difference(void *ctx, char sign, const char *line)
+{
+	/* A device attached by hand is no drift: apply would leave it. */
+	if (sign != '-' || strncmp(line, "interface ", 10))
+		(*(size_t *)ctx)++;
+}
+
+static void judge_boot_file(const struct cli *c, struct status *s)
+{
+	const struct poise_meta *m = c->instance->meta;
+	struct poise_error err = {0};
+	struct config *file, *after;
+	char text[600];
+
+	cli_boot_file(c, s->boot_file, sizeof(s->boot_file));
+	s->boot_applied = m->boot_applied;
+	snprintf(s->boot_error, sizeof(s->boot_error), "%s", (const char *)m->boot_error);
+	if (s->boot_error[0])
+		remark(&s->problems, "the boot file could not be applied: %s", s->boot_error);
+	if (access(s->boot_file, R_OK))
+		return;
+	file = config_read(s->boot_file, &err);
+	after = file ? config_clone(c->config) : NULL;
+	if (!file || config_apply(after, file, 0, NULL, &err)) {
+		remark(&s->problems, "the boot file is wrong: %s",
+		       poise_error_text(&err, text, sizeof(text)));
+	} else {
+		s->boot_read = true;
+		config_diff(c->config, after, count_difference, &s->drift);
+	}
+	for (size_t i = 0; file && i < c->config->services; i++)
+		s->by_hand += c->config->service[i]->conf.r.owner == POISE_OWNER_HAND &&
+			      !config_service_named(file, c->config->service[i]->conf.name);
+	if (s->drift || s->by_hand)
+		remark(&s->notes, "what is in force differs from the boot file (poise diff)");
+	config_free(after);
+	config_free(file);
+}
+
+static void judge_devices(const struct cli *c, struct status *s)
+{
+	for (int i = 0; i < s->devices; i++) {
+		if (s->device[i].warning[0])
+			remark(&s->notes, "%s: %s", s->device[i].device, s->device[i].warning);
+	}
+	if (s->devices)
+		return;
+	if (c->config->services)
+		remark(&s->problems, "attached to no device: no packet is balanced (poise attach "
+				     "DEV)");
+	else
+		remark(&s->notes, "attached to no device yet (poise attach DEV)");
+}
+
+/* Enough to tell two balancers' keys apart, far too little to find the key from it. */
+static void fingerprint(const struct poise_meta *m, char text[16])
+{
+	__u64 mixed = poise_mix(poise_mix(m->hash_key[0] ^ POISE_GOLD) + m->hash_key[1]);
+
+	snprintf(text, 16, "%08x", (unsigned int)(mixed >> 32));
+}
+
+static int gather(struct cli *c, struct status *s)
+{
+	const struct poise_meta *m;
+
+	memset(s, 0, sizeof(*s));
+	if (cli_read(c) || attach_interfaces(c))
+		return -1;
+	m = c->instance->meta;
+	s->devices = attach_list(c->instance, &s->device, &c->error);
+	if (s->devices < 0)
+		return -1;
+	s->daemon = instance_daemon_runs(c->instance);
+	s->pid = m->daemon_pid;
+	s->daemon_since = m->daemon_since;
+	fingerprint(m, s->fingerprint);
+	gather_usage(c, s);
+	if (!s->daemon)
+		remark(&s->problems, "poised is not running: next hops and rates are not kept "
+				     "(systemctl start poised)");
+	judge_devices(c, s);
+	judge_services(c, s);
+	judge_usage(s, &s->services);
+	judge_usage(s, &s->backends);
+	judge_usage(s, &s->table);
+	judge_usage(s, &s->flows);
+	judge_boot_file(c, s);
+	return 0;
+}
+
+int cmd_status(struct cli *c)
+{
+	struct status *s = calloc(1, sizeof(*s));
+	int status = -1;
+
+	if (!s)
+		abort();
+	if (!cli_no_more(c) && !gather(c, s)) {
+		if (c->json)
+			status_json(c, s);
+		else
+			status_text(c, s);
+		status = s->problems.n ? CLI_NO : CLI_OK;
+	}
+	free(s->device);
+	free(s);
+	return status;
+}

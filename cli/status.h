@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What `poise status` found out: gathered in status.c, printed in status_print.c. */
+#ifndef POISE_CLI_STATUS_H
+#define POISE_CLI_STATUS_H
+
+#include "../loader/attach/attach.h"
+#include "transact.h"
+
+#define REMARKS_MAX 32 /* more problems than that are not read one by one */
+
+struct remarks {
+	size_t n;
+	char text[REMARKS_MAX][768];
+};
+
+struct usage {
+	const char *what;
+	__u64 used, limit;
+};
+
+struct status {
+	int devices;
+	struct attach_state *device;
+	bool daemon;
+	unsigned int pid;
+	__u64 daemon_since; /* CLOCK_REALTIME ns */
+	struct usage services, backends, table, flows;
+	char boot_file[256];
+	char boot_error[512];
+	bool boot_read;
+	__u64 boot_applied; /* CLOCK_REALTIME ns; 0 never */
+	size_t drift;	    /* differences that applying the boot file would make */
+	size_t by_hand;	    /* services that are not in it */
+	char fingerprint[16];
+	struct remarks problems, notes;
+};
+
+void status_text(struct cli *c, const struct status *s);
+void status_json(struct cli *c, const struct status *s);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One transaction, from the lock to the sentence; see transact.h. */
+#include "transact.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000ull
+
+__u64 cli_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
+}
+
+static int load(struct cli *c)
+{
+	config_free(c->config);
+	c->config = NULL;
+	return instance_load(c->instance, &c->config, &c->error);
+}
+
+int cli_read(struct cli *c)
+{
+	if (!c->instance && instance_open(&c->instance, &c->where, &c->error))
+		return -1;
+	return load(c);
+}
+
+struct config *cli_begin(struct cli *c)
+{
+	if (c->batch)
+		return c->config;
+	if (!c->instance && instance_open(&c->instance, &c->where, &c->error))
+		return NULL;
+	if (instance_lock(c->instance, &c->error) || load(c))
+		return NULL;
+	return c->config;
+}
+
+/* Without poised nobody lets leavers go: what is idle already should not wait for it. */
+static void tick(struct cli *c)
+{
+	struct poise_error ignored;
+
+	instance_tick(c->instance, cli_now(), &ignored);
+}
+
+int cli_commit(struct cli *c)
+{
+	if (instance_commit(c->instance, c->config, &c->change, &c->error))
+		return -1;
+	if (!instance_daemon_runs(c->instance)) {
+		cli_resolve(c);
+		tick(c);
+	}
+	instance_unlock(c->instance);
+	return 0;
+}
+
+int cli_end(struct cli *c)
+{
+	if (c->batch) {
+		cli_forget(c);
+		return CLI_OK;
+	}
+	if (cli_commit(c))
+		return -1;
+	cli_print_change(c);
+	return CLI_OK;
+}
+
+void cli_close(struct cli *c)
+{
+	config_free(c->config);
+	c->config = NULL;
+	if (c->instance)
+		instance_close(c->instance);
+	c->instance = NULL;
+	cli_forget(c);
+}

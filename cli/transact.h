@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a command reads and changes an instance. A change is lock, load, change the config in memory,
+ * commit; in a batch all commands share one.
+ */
+#ifndef POISE_CLI_TRANSACT_H
+#define POISE_CLI_TRANSACT_H
+
+#include "cli.h"
+
+/* Opens the instance and loads what is in force into c->config; again: a newer state. No lock. */
+int cli_read(struct cli *c);
+/* Opens, locks and loads; in a batch, the config in hand. NULL with c->error. */
+struct config *cli_begin(struct cli *c);
+/* Commits c->config, resolves next hops once if poised does not, prints the sentence. */
+int cli_end(struct cli *c);
+/* The parts of cli_end, for commands with more to say after: commit (and resolve), no print. */
+int cli_commit(struct cli *c);
+/* Unlocks, closes, frees; harmless when nothing is open. */
+void cli_close(struct cli *c);
+
+/* Without poised: finds next hops of every member once, waiting a moment for neighbours to answer.
+ * The lock is held. Never fails the command, leaves a note. */
+void cli_resolve(struct cli *c);
+
+/* CLOCK_REALTIME in ns. */
+__u64 cli_now(void);
+
+/* ---- what is in force, as commands ask for it
+ * --------------------------------------------------*/
+
+/* The next word as a service, or as backends of svc; NULL or -1 with c->error. */
+struct config_service *cli_service(struct cli *c);
+/* True if word is a KEY of scope: exactly, or as an unambiguous prefix where those are allowed. */
+const struct option *cli_key(const struct cli *c, int scope, const char *word);
+/* Sets KEY VALUE words up to the end in obj; at least one pair if `some`. */
+int cli_keys(struct cli *c, enum option_scope scope, void *obj, bool some);
+
+/* Whether the service's gauges count every live flow: hash policies record only what needs it. */
+bool cli_flows_known(const struct config_service *svc);
+/* Live flows of a member, of a service. */
+__u64 cli_member_flows(const struct cli *c, const struct config_member *m);
+__u64 cli_service_flows(const struct cli *c, const struct config_service *svc);
+/* The name by which people know a member: its name, else ADDR[:PORT]. */
+const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_MAX]);
+/* A value in the words of the file. */
+const char *cli_word(enum option_scope scope, const char *key, const void *obj, char *buf,
+		     size_t size);
+const char *cli_owner(int owner);
+
+/* Notes: that the next apply undoes a change; that nothing leads to an address. */
+void cli_note_owner(struct cli *c, const struct config_service *svc);
+void cli_note_addresses(struct cli *c, const struct config_service *svc);
+
+/* The file applied when this instance's maps are created. */
+const char *cli_boot_file(const struct cli *c, char *buf, size_t size);
+
+#endif
