@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Runs tables of packets (cases.h).
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cases.h"
+
+#define REASON_NAME(symbol, name, text) name,
+static const char *const reasons[] = {POISE_REASONS(REASON_NAME) NULL, POISE_EVENTS(REASON_NAME)};
+
+static const char *verdict_word(int verdict)
+{
+	static const char *const words[] = {"ABORTED", "DROP", "PASS", "TX", "REDIRECT"};
+
+	if (verdict < 0)
+		return strerror(-verdict);
+	return verdict < 5 ? words[verdict] : "?";
+}
+
+/* ---- what is counted
+ * ---------------------------------------------------------------------------*/
+
+/* The line of a reason that "SERVICE REASON" names. */
+static void find_reason(const struct rig *r, const char *text, __u16 *service, unsigned int *reason)
+{
+	char name[POISE_NAME_MAX], word[64];
+
+	cr_assert(sscanf(text, "%63s %63s", name, word) == 2, "a test's own words: %s", text);
+	*service = rig_service(r, name);
+	for (*reason = 0; *reason < sizeof(reasons) / sizeof(reasons[0]); ++*reason)
+		if (reasons[*reason] && !strcmp(reasons[*reason], word))
+			return;
+	cr_assert_fail("there is no reason \"%s\"", word);
+}
+
+static bool wrong(const char *what, unsigned int id, long long expected, long long actual)
+{
+	if (expected == actual)
+		return false;
+	fprintf(stderr, "  %s %u: expected %lld more, got %lld\n", what, id, expected, actual);
+	return true;
+}
+
+/* Exactly what the case says has been counted, once, and nothing else. */
+static bool count_is(const struct rig *r, const struct packet_case *c, const struct frame *in,
+		     const struct rig_counts *was, const struct rig_counts *is)
+{
+	__u16 member = c && c->member ? rig_member(r, c->member) : 0, service = 0;
+	unsigned int reason = 0;
+	size_t bytes = member ? frame_ip_end(in) - frame_ip_at(in) : 0;
+	bool bad = false;
+
+	if (c && c->drop)
+		find_reason(r, c->drop, &service, &reason);
+	for (__u32 m = 0; m < r->i->meta->members; m++) {
+		const struct poise_counter *a = &was->member[m], *b = &is->member[m];
+		bool it = member && m == member;
+
+		bad |= wrong("packets of member", m, it, (long long)(b->packets - a->packets));
+		bad |= wrong("bytes of member", m, it ? (long long)bytes : 0,
+			     (long long)(b->bytes - a->bytes));
+	}
+	for (__u32 s = 0; s < r->i->meta->services; s++)
+		for (unsigned int k = 0; k < POISE_REASON_SLOTS; k++) {
+			bool it = service && s == service && k == reason;
+			__u64 more = is->service[s].count[k] - was->service[s].count[k];
+
+			if (wrong("drops of service", s, it, (long long)more)) {
+				fprintf(stderr, "    (reason %u, %s)\n", k,
+					k < POISE_R_COUNT && reasons[k] ? reasons[k] : "?");
+				bad = true;
+			}
+		}
+	return !bad;
+}
+
+/* ---- one packet
+ * --------------------------------------------------------------------------------*/
+
+struct attempt {
+	struct frame in;
+	struct frame out;
+	int verdict;
+	struct rig_counts was, is;
+};
+
+static void try(struct rig *r, struct attempt *a)
+{
+	rig_forget(r);
+	rig_count(r, &a->was);
+	a->verdict = rig_run(r, &a->in, &a->out);
+	rig_count(r, &a->is);
+}
+
+static bool whole(struct rig *r, const struct packet_case *c, struct attempt *a)
+{
+	struct frame expected;
+	bool fine = true;
+
+	frame_build(&a->in, c->in);
+	if (c->out)
+		frame_build(&expected, c->out);
+	else
+		expected = a->in;
+	try(r, a);
+	if (a->verdict != c->verdict) {
+		fprintf(stderr, "%s: expected %s, got %s\n", c->name, verdict_word(c->verdict),
+			verdict_word(a->verdict));
+		fine = false;
+	}
+	frame_take_label(&expected, &a->out);
+	if (!frame_equal(&expected, &a->out)) {
+		fprintf(stderr, "%s: the frame is not as expected\n", c->name);
+		frame_print_difference(&expected, &a->out);
+		fine = false;
+	}
+	if (!count_is(r, c, &a->in, &a->was, &a->is)) {
+		fprintf(stderr, "%s: counted otherwise\n", c->name);
+		fine = false;
+	}
+	return fine;
+}
+
+/* ---- the same packet, cut short
+ * ----------------------------------------------------------------*/
+
+/* Cut into its IP packet it is nobody's: passed untouched. Cut behind it, in the padding, it is
+ * what it was. */
+static bool cut(struct rig *r, const struct packet_case *c, const struct frame *in,
+		const struct frame *out, size_t length, struct attempt *a)
+{
+	bool same = c->verdict != XDP_PASS && frame_ip_end(in) && length >= frame_ip_end(in);
+	int verdict = same ? c->verdict : XDP_PASS;
+	size_t kept;
+
+	a->in = *in;
+	a->in.length = length;
+	try(r, a);
+	if (same) {
+		kept = a->out.length < out->length ? a->out.length : out->length;
+		if (a->verdict == verdict && !memcmp(a->out.byte, out->byte, kept) &&
+		    count_is(r, c, in, &a->was, &a->is))
+			return true;
+	} else if (a->verdict == verdict && frame_equal(&a->in, &a->out) &&
+		   count_is(r, NULL, in, &a->was, &a->is)) {
+		return true;
+	}
+	fprintf(stderr, "%s, cut to %zu bytes: expected %s, got %s\n", c->name, length,
+		verdict_word(verdict), verdict_word(a->verdict));
+	if (!same)
+		frame_print_difference(&a->in, &a->out);
+	return false;
+}
+
+static bool every_cut(struct rig *r, const struct packet_case *c, const struct attempt *full)
+{
+	static struct attempt a;
+
+	for (size_t length = ETH_HLEN; length < full->in.length; length++)
+		if (!cut(r, c, &full->in, &full->out, length, &a))
+			return false; /* the shorter ones would say the same again */
+	return true;
+}
+
+void cases_run(struct rig *r, const struct packet_case *c, size_t n)
+{
+	static struct attempt a; /* too large for the stack of a test */
+	size_t failed = 0;
+
+	for (size_t k = 0; k < n; k++)
+		if (!whole(r, &c[k], &a) || !every_cut(r, &c[k], &a))
+			failed++;
+	cr_assert(!failed, "%zu of %zu packets", failed, n);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the driver programs (driver.bpf.c) and the tests that run them share.
+ */
+#ifndef POISE_TEST_DRIVER_H
+#define POISE_TEST_DRIVER_H
+
+#include <linux/types.h>
+
+#define DRIVER_HEADROOM 128 /* bytes poisoned before each packet: more than is ever put there */
+#define DRIVER_POISON	0xa5
+#define DRIVER_FRAME	64 /* bytes of the mixed driver's frame */
+
+/* The mixed driver's state, a line for each CPU that runs it. */
+struct driver_mix {
+	__u8 frame[DRIVER_FRAME]; /* Ethernet, IPv4, TCP or UDP: the template */
+	__u64 sequence;		  /* operations so far */
+	__u32 flows;		  /* how many different ones, a power of two, less 1 */
+	__u32 kinds;		  /* bit per packet kind that may be sent (driver.bpf.c) */
+	__u32 seed;		  /* CPUs with one seed send the same packets in the same order */
+	__u32 spare[9];
+};
+
+#define DRIVER_SYN  0x1
+#define DRIVER_DATA 0x2
+#define DRIVER_FIN  0x4
+#define DRIVER_RST  0x8
+#define DRIVER_UDP  0x10
+
+#define DRIVER_MIX_CPUS 256
+
+#endif

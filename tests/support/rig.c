@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A balancer to put packets through (rig.h).
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <limits.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/attach/attach.h"
+#include "maps/text.h"
+#include "rig.h"
+#include "tests/support/driver.skel.h"
+
+#define PATH_UNRESOLVED 9
+
+static struct rig *opened; /* what rig_cleanup removes */
+
+/* Fails the test with an error as a user would read it. */
+static void must(int rc, const char *what, const struct poise_error *err)
+{
+	char text[1024];
+
+	cr_assert(!rc, "%s: %s; %s", what, poise_error_text(err, text, sizeof(text)), err->remedy);
+}
+
+/* ---- the namespace
+ * -----------------------------------------------------------------------------*/
+
+static void make_devices(struct rig *r)
+{
+	cr_assert(!unshare(CLONE_NEWNET), "cannot make a network namespace: %s", strerror(errno));
+	cr_assert(!system("ip link set lo up && ip link add out type veth peer name outpeer"));
+	r->lo = if_nametoindex("lo");
+	r->out = if_nametoindex("out");
+}
+
+/* ---- next hops
+ * ---------------------------------------------------------------------------------*/
+
+static void describe_path(const struct rig *r, unsigned int number, struct poise_path *p)
+{
+	*p = (struct poise_path){.ifindex = r->lo, .mtu = RIG_MTU};
+	frame_mac("lb", p->smac);
+	if (number != 5) {
+		inet_pton(AF_INET, "10.3.0.254", &p->src4);
+		inet_pton(AF_INET6, "fd03::fe", &p->src6);
+	}
+	switch (number) {
+	case 1:
+		p->vlans = 1;
+		p->vlan[0] = htons(101);
+		p->tpid[0] = htons(0x8100);
+		break;
+	case 2:
+		p->vlans = 2;
+		p->vlan[0] = htons(202);
+		p->tpid[0] = htons(0x88a8);
+		p->vlan[1] = htons(203);
+		p->tpid[1] = htons(0x8100);
+		break;
+	case 3:
+		p->ifindex = r->out;
+		frame_mac("out", p->smac);
+		break;
+	case 4: p->mtu = RIG_NARROW; break;
+	}
+}
+
+static unsigned int path_of(const union poise_addr *a)
+{
+	return poise_addr_is4(a) ? a->b[14] : a->b[3];
+}
+
+static void set_nexthop(struct rig *r, const struct config_member *m)
+{
+	const union poise_addr *a = &m->conf.addr;
+	struct poise_error err = {0};
+	struct poise_path path;
+	char name[8];
+	__u8 mac[6];
+	__u16 index;
+
+	if (path_of(a) == PATH_UNRESOLVED)
+		return;
+	describe_path(r, path_of(a), &path);
+	index = instance_path(r->i, &path, &err);
+	must(!index, "path", &err);
+	snprintf(name, sizeof(name), "b%u", a->b[15]);
+	frame_mac(name, mac);
+	instance_set_nexthop(r->i, m->id, INSTANCE_NEXTHOP(mac, index));
+}
+
+/* ---- configuration
+ * -----------------------------------------------------------------------------*/
+
+void rig_configure(struct rig *r, const char *yaml)
+{
+	struct poise_error err = {0};
+	struct config *file = config_parse("rig.yaml", yaml, strlen(yaml), &err);
+	struct config *live = NULL;
+
+	must(!file, "configuration", &err);
+	must(instance_lock(r->i, &err), "lock", &err);
+	must(instance_load(r->i, &live, &err), "load", &err);
+	must(config_apply(live, file, 0, NULL, &err), "apply", &err);
+	must(instance_commit(r->i, live, NULL, &err), "commit", &err);
+	for (size_t s = 0; s < live->services; s++)
+		for (size_t m = 0; m < live->service[s]->members; m++)
+			set_nexthop(r, &live->service[s]->member[m]);
+	instance_unlock(r->i);
+	config_free(file);
+	config_free(r->cfg);
+	r->cfg = live;
+}
+
+static void open_driver(struct rig *r)
+{
+	char path[PATH_MAX];
+	__u32 slot = 0;
+
+	snprintf(path, sizeof(path), "%s/prog_xdp", r->i->dir);
+	r->program = bpf_obj_get(path);
+	cr_assert(r->program >= 0, "cannot open %s: %s", path, strerror(errno));
+	r->driver = driver__open_and_load();
+	cr_assert(r->driver, "cannot load the driver: %s", strerror(errno));
+	cr_assert(!bpf_map_update_elem(bpf_map__fd(r->driver->maps.under_test), &slot, &r->program,
+				       BPF_ANY));
+}
+
+void rig_open(struct rig *r, const char *yaml)
+{
+	struct config cfg = {.has_limits = true,
+			     .limits = {.services = RIG_SERVICES,
+					.backends = RIG_BACKENDS,
+					.listeners = 256,
+					.flow_slots = 4096,
+					.table_slots = 1 << 20,
+					.paths = 32},
+			     .has_hash_key = true,
+			     .hash_key = {1, 2}};
+	struct poise_error err = {0};
+	bool created;
+
+	memset(r, 0, sizeof(*r));
+	snprintf(r->name, sizeof(r->name), "test-rig-%d", getpid());
+	r->where.name = r->name;
+	make_devices(r);
+	opened = r;
+	must(attach_load(&r->i, &r->where, &cfg, &created, &err), "attach_load", &err);
+	cr_assert(created, "%s was there already", r->i->dir);
+	open_driver(r);
+	rig_configure(r, yaml);
+}
+
+void rig_close(struct rig *r)
+{
+	struct poise_error err = {0};
+
+	opened = NULL;
+	driver__destroy(r->driver);
+	close(r->program);
+	config_free(r->cfg);
+	instance_close(r->i);
+	must(attach_reset(&r->where, &err), "attach_reset", &err);
+}
+
+void rig_cleanup(void)
+{
+	if (opened)
+		attach_reset(&opened->where, NULL);
+	opened = NULL;
+}
+
+/* ---- names
+ * -------------------------------------------------------------------------------------*/
+
+__u16 rig_member(const struct rig *r, const char *address)
+{
+	struct poise_error err = {0};
+	union poise_addr a;
+
+	must(poise_parse_addr(address, &a, &err), address, &err);
+	for (size_t s = 0; s < r->cfg->services; s++)
+		for (size_t m = 0; m < r->cfg->service[s]->members; m++)
+			if (!poise_addr_cmp(&r->cfg->service[s]->member[m].conf.addr, &a))
+				return r->cfg->service[s]->member[m].id;
+	cr_assert_fail("the rig has no member %s", address);
+	return 0;
+}
+
+__u16 rig_service(const struct rig *r, const char *name)
+{
+	struct config_service *s = config_service_named(r->cfg, name);
+
+	cr_assert(s, "the rig has no service %s", name);
+	return s->id;
+}
+
+/* ---- packets
+ * -----------------------------------------------------------------------------------*/
+
+int rig_run(struct rig *r, const struct frame *in, struct frame *out)
+{
+	struct xdp_md ctx = {.data_end = (__u32)in->length, .ingress_ifindex = r->lo};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = in->byte, .data_size_in = (__u32)in->length,
+		    .data_out = out->byte, .data_size_out = sizeof(out->byte), .ctx_in = &ctx,
+		    .ctx_size_in = sizeof(ctx));
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(r->driver->progs.poisoned), &run);
+
+	out->length = rc ? 0 : run.data_size_out;
+	return rc ? -errno : (int)run.retval;
+}
+
+int rig_send(struct rig *r, const char *words, struct frame *out)
+{
+	struct frame in, unused;
+
+	frame_build(&in, words);
+	return rig_run(r, &in, out ? out : &unused);
+}
+
+/* ---- counts
+ * ------------------------------------------------------------------------------------*/
+
+void rig_count(const struct rig *r, struct rig_counts *c)
+{
+	const struct poise_meta *meta = r->i->meta;
+	struct poise_error err = {0};
+
+	memset(c, 0, sizeof(*c));
+	for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
+		for (__u32 m = 0; m < meta->members; m++) {
+			const struct poise_counter *from = &r->i->counters[cpu * meta->members + m];
+
+			c->member[m].packets += from->packets;
+			c->member[m].bytes += from->bytes;
+			c->member[m].opened += from->opened;
+			c->member[m].closed += from->closed;
+		}
+	for (__u32 s = 0; s < meta->services; s++)
+		must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops", &err);
+}
+
+void rig_forget(struct rig *r)
+{
+	memset(r->i->flows, 0, r->i->meta->flow_buckets * sizeof(struct poise_bucket));
+}
+
+__u64 *rig_word(const struct rig *r)
+{
+	__u64 *found = NULL;
+
+	for (__u32 b = 0; b < r->i->meta->flow_buckets; b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
+			if (!r->i->flows[b].word[w])
+				continue;
+			cr_assert(!found, "more than one flow word");
+			found = &r->i->flows[b].word[w];
+		}
+	return found;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A balancer to put packets through: an instance of the test's own, with the really loaded program,
+ * in a network namespace of its own. Packets go in by BPF_PROG_TEST_RUN, as if received on lo.
+ *
+ * Members get their next hops by a convention on their addresses, 10.3.PATH.N or fd03:PATH::N: the
+ * MAC address bN, by the path of that number:
+ *
+ *   0 plain      out of lo again, MTU 1500, sources 10.3.0.254 and fd03::fe
+ *   1 one tag    VLAN 101
+ *   2 two tags   802.1ad 202, then 802.1Q 203
+ *   3 out        another device
+ *   4 narrow     MTU 120
+ *   5 no source  no outer source address
+ *   9 unresolved no next hop at all
+ */
+#ifndef POISE_TEST_RIG_H
+#define POISE_TEST_RIG_H
+
+#include "frame.h"
+#include "maps/config.h"
+#include "maps/instance.h"
+
+#define RIG_PATHS  6
+#define RIG_MTU	   1500
+#define RIG_NARROW 120 /* MTU of path 4 */
+
+struct driver;
+
+struct rig {
+	struct instance *i;
+	struct config *cfg; /* in force */
+	char name[POISE_NAME_MAX];
+	struct instance_where where;
+	unsigned int lo, out; /* interfaces */
+	int program;	      /* the pinned prog_xdp */
+	struct driver *driver;
+};
+
+/* Makes the instance and configures it from YAML as in poise.yaml. Fails the test if it cannot.
+ * A suite that opens rigs has .fini = rig_cleanup, so that a test that fails leaves none either. */
+void rig_open(struct rig *r, const char *yaml);
+void rig_cleanup(void);
+/* Another configuration in place of the present one, next hops included. */
+void rig_configure(struct rig *r, const char *yaml);
+void rig_close(struct rig *r);
+
+/* Member and service ids by what tests call them: the member's address, the service's name. */
+__u16 rig_member(const struct rig *r, const char *address);
+__u16 rig_service(const struct rig *r, const char *name);
+
+/* One packet through the program, its headroom poisoned. The verdict (XDP_*) or -errno. */
+int rig_run(struct rig *r, const struct frame *in, struct frame *out);
+/* The same from words. */
+int rig_send(struct rig *r, const char *words, struct frame *out);
+
+#define RIG_SERVICES 63
+#define RIG_BACKENDS 511 /* each service reserves eight ids at least */
+
+/* Everything packets count, of all members and services, CPUs summed up. */
+struct rig_counts {
+	struct poise_counter member[RIG_BACKENDS + 1];
+	struct poise_drops service[RIG_SERVICES + 1];
+};
+
+void rig_count(const struct rig *r, struct rig_counts *c);
+
+/* Empties the flow table behind everybody's back; gauges are no longer right after that. */
+void rig_forget(struct rig *r);
+/* The only word in the flow table, NULL if there is none; the test fails if there are more. */
+__u64 *rig_word(const struct rig *r);
+
+#endif
