@@ -6,7 +6,7 @@
  *   policy reads its service's table. Inlined. Policies that choose by load own a table too, for
  *   flows picked up mid-way and for full buckets.
  *
- *   answer_t choose(struct packet *): the member for a new flow. A global function: the verifier
+ *   answer_t choose(struct flow *): the member for a new flow. A global function: the verifier
  *   looks at each once, however many there are.
  */
 #ifndef POISE_CHOOSE_H
@@ -31,14 +31,14 @@ static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
 	return p->hash;
 }
 
-static __always_inline answer_t policy_choose(struct packet *p, const struct poise_service_rec *rec)
+static __always_inline answer_t policy_choose(struct flow *f, const struct poise_service_rec *rec)
 {
 	switch (rec->policy) {
 #define POLICY_CHOOSE(id, place, choose)                                                           \
-	case id: return choose(p);
+	case id: return choose(f);
 		POISE_POLICY_TABLE(POLICY_CHOOSE)
 	}
-	return table_choose(p);
+	return table_choose(f);
 }
 
 /* The hashes that everything after goes by. */
@@ -47,8 +47,6 @@ static __always_inline void choose_hashes(struct packet *p, const struct poise_s
 	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, rec->salt, poise_key0,
 				  poise_key1);
 	p->place = policy_place(rec->policy, p, rec);
-	if (UNLIKELY(rec->base_size))
-		p->base = policy_place(rec->base_hash, p, rec);
 }
 
 #endif

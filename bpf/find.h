@@ -9,7 +9,8 @@
 #include "track.h"
 
 /* The member of an established flow whose word is up to date; 0: look closer. */
-static __always_inline __u32 find_word(const struct packet *p, const struct poise_service_rec *rec)
+static __always_inline __u32 find_word(const struct packet *p, const struct poise_service_rec *rec,
+				       __u32 seconds)
 {
 	bool udp = p->proto == IPPROTO_UDP;
 	__u32 tag = poise_flow_tag(p->hash, udp);
@@ -24,18 +25,32 @@ static __always_inline __u32 find_word(const struct packet *p, const struct pois
 		if (POISE_WORD_TAG(w) == tag)
 			break;
 	}
-	if ((w & 0xffff) !=
-	    stamp_low(POISE_FLOW_EST, stamp_timeout(rec, POISE_FLOW_EST, udp), p->seconds))
+	if (POISE_WORD_TAG(w) != tag ||
+	    (w & 0xffff) !=
+		    stamp_low(POISE_FLOW_EST, stamp_timeout(rec, POISE_FLOW_EST, udp), seconds))
 		return 0;
 	m = member_get(POISE_WORD_MEMBER(w));
-	if (POISE_WORD_TAG(w) != tag || !member_keeps(m, p->service, p->proto))
-		return 0;
-	return POISE_WORD_MEMBER(w);
+	return member_keeps(m, p->service, udp) ? POISE_WORD_MEMBER(w) : 0;
+}
+
+static __always_inline struct flow find_flow(const struct packet *p,
+					     const struct poise_service_rec *rec, __u32 seconds)
+{
+	return (struct flow){
+		.hash = p->hash,
+		.place = p->place,
+		.base = rec->base_size ? policy_place(rec->base_hash, p, rec) : 0,
+		.service = p->service,
+		.record = p->record,
+		.seconds = seconds,
+		.kind = packet_kind(p),
+	};
 }
 
 static __always_inline answer_t find(struct packet *p, struct poise_service_rec *rec)
 {
-	__u32 current = 0, found;
+	__u32 current = 0, found, seconds;
+	struct flow f;
 
 	choose_hashes(p, rec);
 	if (rec->track != POISE_TRACK_ALWAYS) {
@@ -48,13 +63,18 @@ static __always_inline answer_t find(struct packet *p, struct poise_service_rec 
 		if (LIKELY(member_usable(m, p->service, rec->rung) && !member_fades(m) &&
 			   (off || !(entry & POISE_ENTRY_MIXED))))
 			return current;
-		if (off)
-			return table_choose(p);
+		if (off) {
+			f = find_flow(p, rec, 0);
+			return table_choose(&f);
+		}
 	}
-	p->seconds = stamp_seconds();
-	found = find_word(p, rec);
+	seconds = stamp_seconds();
+	found = find_word(p, rec, seconds);
 	/* A word that says what the table says may have to go: track_go_on knows. */
-	return found && found != current ? found : track(p);
+	if (LIKELY(found && found != current))
+		return found;
+	f = find_flow(p, rec, seconds);
+	return track(&f);
 }
 
 #endif

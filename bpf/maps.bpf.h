@@ -50,10 +50,10 @@ struct {
 /* Knobs set at load: constants to the verifier, so that what they turn off costs nothing. */
 POISE_KNOB __u64 poise_key0 = 0; /* hash_key[0], [1] of meta */
 POISE_KNOB __u64 poise_key1 = 0;
-POISE_KNOB __u32 poise_bucket_mask = 0;  /* meta.flow_buckets - 1 */
-POISE_KNOB __u32 poise_slot_mask = 0;    /* meta.listener_slots - 1 */
-POISE_KNOB __u32 poise_seed_mask = 0;    /* meta.listener_seeds - 1 */
-POISE_KNOB __u32 poise_members = 1;	     /* meta.members: stride of counters, own, others */
+POISE_KNOB __u32 poise_bucket_mask = 0;	 /* meta.flow_buckets - 1 */
+POISE_KNOB __u32 poise_slot_mask = 0;	 /* meta.listener_slots - 1 */
+POISE_KNOB __u32 poise_seed_mask = 0;	 /* meta.listener_seeds - 1 */
+POISE_KNOB __u32 poise_members = 1;	 /* meta.members: stride of counters, own, others */
 POISE_KNOB __u32 poise_jiffies_mult = 1; /* seconds = jiffies64 * mult >> 32 */
 
 #endif

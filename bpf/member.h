@@ -21,9 +21,9 @@ static __always_inline bool member_usable(const struct poise_member *m, __u32 se
 }
 
 /* A flow bound to it goes on, whatever new flows do. */
-static __always_inline bool member_keeps(const struct poise_member *m, __u32 service, __u32 proto)
+static __always_inline bool member_keeps(const struct poise_member *m, __u32 service, bool udp)
 {
-	__u32 flag = proto == IPPROTO_UDP ? POISE_L_HIT_UDP : POISE_L_HIT_TCP;
+	__u32 flag = udp ? POISE_L_HIT_UDP : POISE_L_HIT_TCP;
 
 	return m && m->service == service && (ONCE(m->live) & flag);
 }

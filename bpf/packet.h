@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A packet, and what its way through the pipeline finds out about it. One structure, filled from
- * top to bottom: parse.h, listener.h, flow and policy. It lives on the program's stack and is
- * handed by address to the slow paths, which are functions of their own.
+ * A packet, and what its way through the pipeline finds out about it, filled from top to bottom. It
+ * never leaves the program's registers: what the slow paths, functions of their own, need to know
+ * is struct flow.
  */
 #ifndef POISE_PACKET_H
 #define POISE_PACKET_H
@@ -15,22 +15,20 @@ struct packet {
 	/* parse.h */
 	union poise_addr src;
 	union poise_addr dst;
-	__u32 ports;   /* source | destination << 16, as loaded from the packet */
-	__u16 l3;      /* offset of the IP header */
-	__u16 length;  /* bytes of the IP packet by its own account */
-	__u8 proto;    /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 tcp;      /* TCP's flags: FIN SYN RST PSH ACK from bit 0; 0 for UDP */
-	__u8 v6;       /* 0: IPv4 */
-	__u8 tos;      /* TOS or traffic class */
-	__u8 ttl;      /* TTL or hop limit */
-	__u8 record;   /* listener.h: which copy of the service's record is in force */
-	__u16 service; /* listener.h: id */
+	__u32 ports;  /* source | destination << 16, as loaded from the packet */
+	__u16 l3;     /* offset of the IP header */
+	__u16 length; /* bytes of the IP packet by its own account */
+	__u8 proto;   /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 tcp;     /* TCP's flags: FIN SYN RST PSH ACK from bit 0; 0 for UDP */
+	__u8 v6;      /* 0: IPv4 */
+	__u8 tos;     /* TOS or traffic class */
+	__u8 ttl;     /* TTL or hop limit */
+	/* listener.h */
+	__u16 service; /* id */
+	__u8 record;   /* which copy of the service's record is in force */
 	/* choose.h */
-	__u64 hash;    /* of the flow */
-	__u64 place;   /* the hash by which the service's policy reads its table */
-	__u64 base;    /* the same for a base table of its own */
-	__u32 seconds; /* now, on the stamps' clock (stamp.h) */
-	__u32 spare;
+	__u64 hash;  /* of the flow */
+	__u64 place; /* the hash by which the service's policy reads its table */
 };
 
 #define TCP_FIN 0x01
@@ -46,6 +44,17 @@ enum packet_kind {
 	PACKET_RST,
 	PACKET_UDP,
 	PACKET_KINDS,
+};
+
+/* What it takes to choose for a packet. */
+struct flow {
+	__u64 hash;
+	__u64 place;
+	__u64 base; /* as place, for a base table of its own */
+	__u32 service;
+	__u32 record;
+	__u32 seconds; /* now, on the stamps' clock (stamp.h) */
+	__u32 kind;    /* enum packet_kind */
 };
 
 static __always_inline enum packet_kind packet_kind(const struct packet *p)

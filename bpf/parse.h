@@ -106,6 +106,13 @@ static __always_inline bool parse_l4(struct xdp_md *ctx, struct packet *p, __u32
 	return false;
 }
 
+/* The second half of ::ffff:a.b.c.d, made in a register: two stores that one load reads back would
+ * have to wait for one another. */
+static __always_inline __u64 addr_mapped(__be32 addr)
+{
+	return (__u64)addr << 32 | bpf_htonl(0xffff);
+}
+
 static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -120,9 +127,8 @@ static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p)
 	p->length = bpf_ntohs(ip->tot_len);
 	if ((void *)ip + p->length > end)
 		return false;
-	p->src.w[2] = p->dst.w[2] = bpf_htonl(0xffff);
-	p->src.w[3] = ip->saddr;
-	p->dst.w[3] = ip->daddr;
+	p->src.q[1] = addr_mapped(ip->saddr);
+	p->dst.q[1] = addr_mapped(ip->daddr);
 	p->proto = ip->protocol;
 	p->tos = ip->tos;
 	p->ttl = ip->ttl;

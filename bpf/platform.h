@@ -23,6 +23,9 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "words are put together from bytes: poise knows little-endian machines only");
+
 /* A word that others change while we look: read it once. */
 #define ONCE(x)	    (*(const volatile typeof(x) *)&(x))
 #define LIKELY(x)   __builtin_expect(!!(x), 1)

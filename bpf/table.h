@@ -30,11 +30,11 @@ static __always_inline __u32 table_current(struct poise_service_rec *rec, __u32 
 }
 
 /* The member under which untracked flows of this place were born. */
-static __always_inline __u32 table_base(struct poise_service_rec *rec, const struct packet *p,
+static __always_inline __u32 table_base(struct poise_service_rec *rec, const struct flow *f,
 					__u32 entry)
 {
 	if (UNLIKELY(rec->base_size))
-		entry = table_entry(rec->base_at, rec->base_size, p->base);
+		entry = table_entry(rec->base_at, rec->base_size, f->base);
 	else if (!rec->table_size)
 		return 0;
 	return member_of_ordinal(rec, POISE_ENTRY_BASE(entry));
@@ -84,12 +84,12 @@ static long scan_some(__u32 index, struct scan *s)
 }
 
 /* The first usable member from a place on, else the first of the best rank below the rung. */
-static __always_inline answer_t table_scan(const struct packet *p, struct poise_service_rec *rec)
+static __always_inline answer_t table_scan(const struct flow *f, struct poise_service_rec *rec)
 {
 	struct scan s = {
-		.service = p->service,
-		.record = p->record,
-		.next = poise_table_slot(p->place, rec->members),
+		.service = f->service,
+		.record = f->record,
+		.next = poise_table_slot(f->place, rec->members),
 		.left = rec->members,
 		.rung = rec->rung,
 	};
@@ -99,31 +99,31 @@ static __always_inline answer_t table_scan(const struct packet *p, struct poise_
 }
 
 /* The member for a new flow, by the table. */
-__noinline answer_t table_choose(struct packet *p)
+__noinline answer_t table_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
 	__u64 place;
 
-	if (!p)
+	if (!f)
 		return DROP(BROKEN);
-	rec = service_record(p->service, p->record);
+	rec = service_record(f->service, f->record);
 	if (!rec)
 		return DROP(BROKEN);
-	place = p->place;
+	place = f->place;
 	for (__u32 k = 0; k <= POISE_ALTERNATES; k++) {
 		__u64 at = k ? poise_alternate(place, k) : place;
 		__u32 entry = table_entry(rec->table_at, rec->table_size, at);
 		__u32 id = table_current(rec, entry);
 		struct poise_member *m = member_get(id);
 
-		if (!member_usable(m, p->service, rec->rung) || !table_admits(m, place))
+		if (!member_usable(m, f->service, rec->rung) || !table_admits(m, place))
 			continue;
 		if (k)
-			count_reason(p->service, POISE_R_ALTERNATE);
+			count_reason(f->service, POISE_R_ALTERNATE);
 		return id;
 	}
-	count_reason(p->service, POISE_R_ALTERNATE);
-	return table_scan(p, rec);
+	count_reason(f->service, POISE_R_ALTERNATE);
+	return table_scan(f, rec);
 }
 
 #endif

@@ -22,56 +22,55 @@ struct track {
 	__u32 tag;
 	__u32 base;    /* member */
 	__u32 settled; /* the member that the table gives to every packet; 0: it depends */
-	enum packet_kind kind;
 };
 
 /* Who the table says it is. */
-static __always_inline void track_table(struct track *t, const struct packet *p)
+static __always_inline void track_table(struct track *t, const struct flow *f)
 {
 	struct poise_service_rec *rec = t->rec;
-	__u32 entry = table_entry(rec->table_at, rec->table_size, p->place);
+	__u32 entry = table_entry(rec->table_at, rec->table_size, f->place);
 	__u32 current = table_current(rec, entry);
 	struct poise_member *m = member_get(current);
 
-	t->base = table_base(rec, p, entry);
+	t->base = table_base(rec, f, entry);
 	t->settled = 0;
 	if (rec->track == POISE_TRACK_AUTO && current == t->base &&
-	    member_usable(m, p->service, rec->rung) && !member_fades(m))
+	    member_usable(m, f->service, rec->rung) && !member_fades(m))
 		t->settled = current;
 }
 
 /* The member of a flow that begins, or that we have not met before. Only what is surely new is the
  * policy's: anything else may have been going on unrecorded, under the base. */
-static __always_inline answer_t track_choose(struct track *t, struct packet *p)
+static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 {
 	bool always = t->rec->track == POISE_TRACK_ALWAYS;
 	struct poise_member *m;
 
-	if (t->kind == PACKET_SYN || (t->kind == PACKET_UDP && always))
-		return policy_choose(p, t->rec);
+	if (f->kind == PACKET_SYN || (f->kind == PACKET_UDP && always))
+		return policy_choose(f, t->rec);
 	m = member_get(t->base);
-	if (!member_keeps(m, p->service, p->proto))
-		return table_choose(p);
+	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
+		return table_choose(f);
 	if (ONCE(m->nexthop))
 		return t->base;
-	return t->kind == PACKET_UDP ? table_choose(p) : DROP(NO_NEXT_HOP);
+	return f->kind == PACKET_UDP ? table_choose(f) : DROP(NO_NEXT_HOP);
 }
 
 /* All eight slots are taken: every packet of the flow must find its way by the table. */
-static __always_inline answer_t track_full(struct track *t, struct packet *p, __u32 chosen)
+static __always_inline answer_t track_full(struct track *t, struct flow *f, __u32 chosen)
 {
-	count_reason(p->service, POISE_R_UNRECORDED);
-	if (member_usable(member_get(t->base), p->service, t->rec->rung))
+	count_reason(f->service, POISE_R_UNRECORDED);
+	if (member_usable(member_get(t->base), f->service, t->rec->rung))
 		return t->base;
 	return chosen;
 }
 
 /* A flow begins: in `slot` if that holds a word of its own from before, else wherever there is
  * room. */
-static __always_inline answer_t track_begin(struct track *t, struct packet *p, int slot, __u64 old)
+static __always_inline answer_t track_begin(struct track *t, struct flow *f, int slot, __u64 old)
 {
-	answer_t member = track_choose(t, p);
-	__u32 state = flow_born(t->kind);
+	answer_t member = track_choose(t, f);
+	__u32 state = flow_born(f->kind);
 	__u64 word = 0;
 
 	if (IS_DROP(member) || !state)
@@ -79,39 +78,39 @@ static __always_inline answer_t track_begin(struct track *t, struct packet *p, i
 	if (member != t->settled)
 		word = flow_word(t->tag, member,
 				 stamp_low(state,
-					   stamp_timeout(t->rec, state, t->kind == PACKET_UDP),
-					   p->seconds));
+					   stamp_timeout(t->rec, state, f->kind == PACKET_UDP),
+					   f->seconds));
 	if (slot >= 0)
 		return flow_swap(&t->bucket->word[slot & 7], old, word, true) ? member
 									      : TRACK_AGAIN;
 	if (!word)
 		return member;
-	switch (record(t->bucket, p->service, word, p->seconds)) {
+	switch (record(t->bucket, f->service, word, f->seconds)) {
 	case RECORDED: return member;
-	case RECORD_FULL: return track_full(t, p, member);
+	case RECORD_FULL: return track_full(t, f, member);
 	default: return TRACK_AGAIN;
 	}
 }
 
 /* A flow goes on: its word as the transition table says. */
-static __always_inline answer_t track_go_on(struct track *t, struct packet *p, int slot, __u64 old)
+static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int slot, __u64 old)
 {
-	bool udp = t->kind == PACKET_UDP;
+	bool udp = f->kind == PACKET_UDP;
 	__u32 member = POISE_WORD_MEMBER(old);
 	struct poise_member *m = member_get(member);
 	__u64 word = old;
 	__u32 cell;
 
-	if (!member_keeps(m, p->service, p->proto))
-		return track_begin(t, p, slot, old);
-	cell = flow_transition(old, t->kind, p->seconds,
+	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
+		return track_begin(t, f, slot, old);
+	cell = flow_transition(old, f->kind, f->seconds,
 			       stamp_timeout(t->rec, POISE_WORD_STATE(old), udp),
-			       member_usable(m, p->service, t->rec->rung));
+			       member_usable(m, f->service, t->rec->rung));
 	if (cell & CELL_AFRESH)
-		return track_begin(t, p, slot, old);
+		return track_begin(t, f, slot, old);
 	if (!(cell & CELL_KEEP))
 		word = flow_word(t->tag, member,
-				 stamp_low(cell, stamp_timeout(t->rec, cell, udp), p->seconds));
+				 stamp_low(cell, stamp_timeout(t->rec, cell, udp), f->seconds));
 	if (member == t->settled)
 		word = 0;
 	if (word == old || flow_swap(&t->bucket->word[slot & 7], old, word, false))
@@ -119,30 +118,29 @@ static __always_inline answer_t track_go_on(struct track *t, struct packet *p, i
 	return TRACK_AGAIN;
 }
 
-__noinline answer_t track(struct packet *p)
+__noinline answer_t track(struct flow *f)
 {
 	struct track t = {};
 	answer_t answer;
 
-	if (!p)
+	if (!f)
 		return DROP(BROKEN);
-	t.rec = service_record(p->service, p->record);
-	t.bucket = flow_bucket(p->hash);
+	t.rec = service_record(f->service, f->record);
+	t.bucket = flow_bucket(f->hash);
 	if (!t.rec || !t.bucket)
 		return DROP(BROKEN);
-	t.kind = packet_kind(p);
-	t.tag = poise_flow_tag(p->hash, t.kind == PACKET_UDP);
-	track_table(&t, p);
+	t.tag = poise_flow_tag(f->hash, f->kind == PACKET_UDP);
+	track_table(&t, f);
 	for (int i = 0; i < TRACK_TRIES; i++) {
 		__u64 word = 0;
-		int slot = flow_find(t.bucket, t.tag, p->service, -1, &word);
+		int slot = flow_find(t.bucket, t.tag, f->service, -1, &word);
 
-		answer = slot < 0 ? track_begin(&t, p, slot, 0) : track_go_on(&t, p, slot, word);
+		answer = slot < 0 ? track_begin(&t, f, slot, 0) : track_go_on(&t, f, slot, word);
 		if (answer != TRACK_AGAIN)
 			return answer;
 	}
-	answer = track_choose(&t, p);
-	return IS_DROP(answer) ? answer : track_full(&t, p, answer);
+	answer = track_choose(&t, f);
+	return IS_DROP(answer) ? answer : track_full(&t, f, answer);
 }
 
 #endif

@@ -58,12 +58,13 @@ static inline __attribute__((always_inline)) __u64 poise_flow_hash(const union p
 								   __u32 ports, __u8 proto,
 								   __u64 salt, __u64 k0, __u64 k1)
 {
-	__u64 rest = ((__u64)proto << 32 | ports) ^ k1 ^ salt;
+	__u64 rest = ((__u64)proto << 32 | ports) ^ k1;
 
-	/* Products side by side: what takes time is how many wait for one another. */
+	/* Products side by side, and the salt at the end: what takes time is how many steps wait
+	 * for one another, and the salt for the service to be found. */
 	rest = rest * POISE_MIX2 ^ src->q[0] * POISE_MIX1 ^
 	       (dst->q[1] ^ dst->q[0] * POISE_MIX1) * POISE_GOLD;
-	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest));
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest) ^ salt);
 }
 
 /* The tag that a flow's word carries: the high half, its lowest bit given to the protocol, on which
