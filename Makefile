@@ -45,11 +45,11 @@ DATAPATH := $(call tests,datapath)
 E2E	:= $(call tests,e2e)
 VM	:= $(call tests,vm)
 TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E) $(VM)
-C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli bench tests/*))
+C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench tests/*))
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
+.PHONY: man bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -60,6 +60,15 @@ all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 $(B)/poise: $(B)/cli/main.o $(CLILIB) $(LIBS)
 $(B)/poised: $(B)/loader/main.o $(DAEMONLIB) $(LIBS)
 $(B)/poise $(B)/poised:
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Pages of poise come from the tables it is built from; one stands for all (man/poise.8).
+MAN_IN	= $(wildcard docs/man/*.in)
+man: $(B)/man/poise.8 ## Write the manual pages of poise into build/man
+$(B)/man/poise.8: $(B)/docs/man $(MAN_IN)
+	@mkdir -p $(@D)
+	$(B)/docs/man $(@D) $(MAN_IN)
+$(B)/docs/man: $(B)/docs/man.o $(CLILIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(CLILIB): $(filter-out %/main.o,$(call src,cli/*.c))
@@ -204,12 +213,13 @@ INSTALL	?= install
 BASHDIR	:= $(PREFIX)/share/bash-completion/completions
 ZSHDIR	:= $(PREFIX)/share/zsh/site-functions
 FISHDIR	:= $(PREFIX)/share/fish/vendor_completions.d
-MAN	= $(wildcard docs/man/*.8)
+MAN	= $(wildcard docs/man/*.[58] $(B)/man/*.[58])
 UNITS	= $(wildcard deploy/systemd/*.service)
 
-install: all ## Install under PREFIX (/usr/local): programs, man pages, unit, completions
+install: all man ## Install under PREFIX (/usr/local): programs, man pages, unit, completions
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(SBINDIR) $(B)/poise $(B)/poised
-	$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 $(MAN)
+	for m in $(MAN); do \
+		$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${m##*.} $$m || exit 1; done
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(UNITDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR))
 	for u in $(UNITS); do \
 		sed 's|@SBINDIR@|$(SBINDIR)|g' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; done
@@ -219,7 +229,7 @@ install: all ## Install under PREFIX (/usr/local): programs, man pages, unit, co
 
 uninstall: ## Remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(SBINDIR)/,poise poised)
-	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN)))
+	for m in $(notdir $(MAN)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(notdir $(UNITS)))
 	rm -f $(DESTDIR)$(BASHDIR)/poise $(DESTDIR)$(ZSHDIR)/_poise $(DESTDIR)$(FISHDIR)/poise.fish
 
