@@ -38,6 +38,7 @@ LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
 CLILIB	:= $(B)/libcli.a
 DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
+NATIVE	:= $(B)/libnative.a
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -76,6 +77,9 @@ $(DAEMONLIB): $(filter-out %/main.o,$(call src,loader/*.c))
 $(B)/libmaps.a: $(call src,maps/*.c)
 $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
+$(NATIVE): $(B)/bpf/native.o
+# Packets are bytes and headers at once.
+$(B)/bpf/native.o: ALL_CFLAGS += -fno-strict-aliasing
 $(TESTLIB): $(call src,tests/support/*.c)
 $(B)/%.a:
 	@mkdir -p $(@D)
@@ -106,7 +110,7 @@ $(B)/%.bpf.o: %.bpf.c $(B)/flags
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(SKELETON)
 
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(CLILIB) $(DAEMONLIB) $(LIBS)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
 # The lab's own programs; each is its file and the nouns it uses.

@@ -83,12 +83,11 @@ typedef __u32 answer_t;
 #define DROP_REASON(answer) ((answer) & ~DROP_BIT)
 
 /* Word `at` of a map of struct poise_words. */
-static __always_inline __u32 *word_lookup(void *map, __u32 at)
-{
-	__u32 value = at / POISE_WORDS;
-	struct poise_words *words = bpf_map_lookup_elem(map, &value);
-
-	return words ? &words->w[at % POISE_WORDS] : NULL;
-}
+#define word_lookup(map, at)                                                                       \
+	({                                                                                         \
+		__u32 at_ = (at), value_ = at_ / POISE_WORDS;                                      \
+		struct poise_words *words_ = bpf_map_lookup_elem(map, &value_);                    \
+		words_ ? &words_->w[at_ % POISE_WORDS] : NULL;                                     \
+	})
 
 #endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The datapath as a library (run.h): the programs' own source, included here.
+ */
+#include <stdlib.h>
+
+#include "poise.bpf.c"
+#include "run.h"
+
+/* A second of jiffies; any will do, this one makes poise_jiffies_mult exact. */
+#define NATIVE_HZ 256
+
+__u64 native_jiffies;
+__thread __u32 native_cpu;
+
+void run_use(struct instance *i)
+{
+	static struct poise_drops *dropped;
+	const struct poise_meta *m;
+
+	free(dropped);
+	dropped = NULL;
+	if (!i)
+		return;
+	m = i->meta;
+	dropped = calloc(m->services, sizeof(*dropped));
+	if (!dropped)
+		abort();
+	native_map(&meta, i->meta, 1);
+	native_map(&listeners, i->listeners, m->listener_slots);
+	native_map(&listener_seeds, i->listener_seeds, poise_words_entries(m->listener_seeds));
+	native_map(&services, i->services, m->services);
+	native_map(&members, i->members, m->members);
+	native_map(&table, i->table, poise_words_entries(m->table_slots));
+	native_map(&paths, i->paths, m->paths);
+	native_map(&flows, i->flows, m->flow_buckets);
+	native_map(&counters, i->counters, m->cpus * m->members);
+	native_map(&own, i->own, poise_words_entries(m->cpus * m->members));
+	native_map(&others, i->others, poise_words_entries(m->cpus * m->members));
+	native_map(&devmap, NULL, m->paths);
+	native_map(&drops, dropped, m->services);
+	poise_key0 = m->hash_key[0];
+	poise_key1 = m->hash_key[1];
+	poise_bucket_mask = m->flow_buckets - 1;
+	poise_slot_mask = m->listener_slots - 1;
+	poise_seed_mask = m->listener_seeds - 1;
+	poise_members = m->members;
+	poise_jiffies_mult = (1ull << 32) / NATIVE_HZ;
+}
+
+void run_set_seconds(__u32 seconds)
+{
+	__atomic_store_n(&native_jiffies, (__u64)seconds * NATIVE_HZ, __ATOMIC_RELAXED);
+}
+
+void run_set_cpu(__u32 cpu)
+{
+	native_cpu = cpu;
+}
+
+int run_xdp(struct run_frame *f, __u32 ifindex)
+{
+	struct xdp_md ctx = {
+		.data = (unsigned long)f->data,
+		.data_end = (unsigned long)f->end,
+		.ingress_ifindex = ifindex,
+		.start = (unsigned long)f->start,
+		.limit = (unsigned long)f->limit,
+	};
+	int verdict = poise_xdp(&ctx);
+
+	f->data = (__u8 *)ctx.data;
+	f->end = (__u8 *)ctx.data_end;
+	return verdict;
+}
+
+void run_sweep(struct poise_sweep *io)
+{
+	poise_sweep(io);
+}
+
+const struct poise_drops *run_drops(__u16 service)
+{
+	return drops.value + service;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel, for the native build: what platform.h includes instead of libbpf's headers. Maps are
+ * plain memory: the pointers that declare a map's types to libbpf hold its memory and its size
+ * here. Everything else is a function of a few lines that does as the kernel's does.
+ */
+#ifndef POISE_NATIVE_H
+#define POISE_NATIVE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's context has 32 bits for a pointer, which the verifier widens; ours has room. */
+#define xdp_md uapi_xdp_md
+#include <linux/bpf.h>
+#undef xdp_md
+
+struct xdp_md {
+	unsigned long data;
+	unsigned long data_end;
+	__u32 ingress_ifindex;
+	unsigned long start; /* of the headroom */
+	unsigned long limit; /* of the tailroom */
+};
+
+#undef __always_inline
+#undef __noinline
+#define __always_inline inline __attribute__((always_inline, unused))
+#define __noinline	__attribute__((noinline))
+#define SEC(name)
+#define POISE_KNOB
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+/* A map's memory and entries, in the fields that declare them. */
+#define native_map(map, memory, entries)                                                           \
+	do {                                                                                       \
+		(map)->value = (void *)(memory);                                                   \
+		(map)->max_entries = (void *)(uintptr_t)(entries);                                 \
+	} while (0)
+
+#define bpf_map_lookup_elem(map, key)                                                              \
+	((void *)(*(key) < (uintptr_t)(map)->max_entries ? (map)->value + *(key) : NULL))
+#define bpf_redirect_map(map, key, otherwise)                                                      \
+	((key) < (uintptr_t)(map)->max_entries ? XDP_REDIRECT : (int)(otherwise))
+
+#define bpf_loop(times, callback, context, flags)                                                  \
+	do {                                                                                       \
+		for (__u32 index_ = 0; index_ < (__u32)(times); index_++)                          \
+			if (callback(index_, context))                                             \
+				break;                                                             \
+	} while (0)
+
+extern __u64 native_jiffies;
+extern __thread __u32 native_cpu;
+
+static inline __u64 bpf_jiffies64(void)
+{
+	return __atomic_load_n(&native_jiffies, __ATOMIC_RELAXED);
+}
+
+static inline __u64 bpf_ktime_get_ns(void)
+{
+	return 0;
+}
+
+static inline __u32 bpf_get_smp_processor_id(void)
+{
+	return native_cpu;
+}
+
+static inline int bpf_xdp_adjust_head(struct xdp_md *ctx, int delta)
+{
+	unsigned long data = ctx->data + (long)delta;
+
+	if (data < ctx->start || data > ctx->data_end - 14)
+		return -EINVAL;
+	ctx->data = data;
+	return 0;
+}
+
+static inline int bpf_xdp_adjust_tail(struct xdp_md *ctx, int delta)
+{
+	unsigned long end = ctx->data_end + (long)delta;
+
+	if (end > ctx->limit || end < ctx->data + 14)
+		return -EINVAL;
+	ctx->data_end = end;
+	return 0;
+}
+
+#endif
