@@ -6,8 +6,7 @@
 
 #include "check.h"
 
-/* ---- tables
- * ------------------------------------------------------------------------------------*/
+/* ---- tables -----------------------------------------------------------------------------------*/
 
 /* Current must be as rebuilt. The base is history, but it names a member, and where it differs
  * from current the entry says so. */
@@ -39,8 +38,7 @@ static void check_base(struct check *c, const struct derived *d)
 	}
 }
 
-/* ---- services
- * ----------------------------------------------------------------------------------*/
+/* ---- services ---------------------------------------------------------------------------------*/
 
 static void check_member(struct check *c, const struct derived *d, size_t m)
 {
@@ -100,8 +98,7 @@ void check_services(struct check *c)
 	}
 }
 
-/* ---- members of nobody
- * -------------------------------------------------------------------------*/
+/* ---- members of nobody ------------------------------------------------------------------------*/
 
 static void check_nobody(struct check *c, __u32 id)
 {

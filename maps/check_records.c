@@ -7,8 +7,7 @@
 
 #include "check.h"
 
-/* ---- meta
- * --------------------------------------------------------------------------------------*/
+/* ---- meta -------------------------------------------------------------------------------------*/
 
 static void check_spares(struct check *c)
 {
@@ -53,8 +52,7 @@ bool check_meta(struct check *c)
 	return true;
 }
 
-/* ---- copies
- * ------------------------------------------------------------------------------------*/
+/* ---- copies -----------------------------------------------------------------------------------*/
 
 static void check_copy(struct check *c, const char *map, __u32 id, const struct poise_record *r,
 		       size_t size, bool intact)

@@ -35,8 +35,7 @@ static __u64 realtime_ns(void)
 	return (__u64)ts.tv_sec * 1000000000 + (__u64)ts.tv_nsec;
 }
 
-/* ---- what is in force
- * --------------------------------------------------------------------------*/
+/* ---- what is in force -------------------------------------------------------------------------*/
 
 /* Address and port are what a member is; another one in its record is another member. */
 static bool member_stays(const struct instance *i, const struct config_service *svc,
@@ -68,6 +67,8 @@ static void match(struct commit *c)
 {
 	const struct poise_meta *meta = c->i->meta;
 
+	memset(c->plan.kept_service, 0, meta->services);
+	memset(c->plan.kept_member, 0, meta->members);
 	for (size_t s = 0; s < c->cfg->services; s++) {
 		struct config_service *svc = c->cfg->service[s];
 		const struct poise_service_conf *old =
@@ -83,8 +84,7 @@ static void match(struct commit *c)
 	}
 }
 
-/* ---- planning
- * ----------------------------------------------------------------------------------*/
+/* ---- planning ---------------------------------------------------------------------------------*/
 
 static int plan_all(struct commit *c, struct poise_error *err)
 {
@@ -94,26 +94,7 @@ static int plan_all(struct commit *c, struct poise_error *err)
 	return 0;
 }
 
-/* What was given up lately may be had again after a grace period, or a sweep: tried in this order,
- * each dearer than the one before, and only if something is short. */
-static int plan_patiently(struct commit *c, struct poise_error *err)
-{
-	struct poise_error ignored;
-
-	if (!plan_all(c, err))
-		return 0;
-	if (!err || err->code == POISE_E_FULL)
-		instance_grace(c->i);
-	if (!plan_all(c, err))
-		return 0;
-	c->plan.reclaim = true;
-	if (instance_sweep(c->i, &ignored))
-		return -1;
-	return plan_all(c, err);
-}
-
-/* ---- writing
- * -----------------------------------------------------------------------------------*/
+/* ---- writing ----------------------------------------------------------------------------------*/
 
 static void touch_service(struct commit *c, __u16 id)
 {
@@ -205,8 +186,7 @@ static void write_gone(struct commit *c)
 	}
 }
 
-/* ---- the transaction
- * ---------------------------------------------------------------------------*/
+/* ---- the transaction --------------------------------------------------------------------------*/
 
 static void commit_begin(struct commit *c, struct instance *i, struct config *cfg,
 			 struct instance_change *change)
@@ -262,6 +242,43 @@ static void commit_write(struct commit *c)
 	store64(&i->meta->committed, c->generation);
 	c->change->tables = (unsigned int)c->dirty.services;
 	derive(i, &c->dirty);
+}
+
+/* ---- when something is short ------------------------------------------------------------------*/
+
+/* A transaction of its own: services give back the extents that they no longer need. */
+static void give_back(struct instance *i)
+{
+	struct instance_change unasked;
+	struct config *cfg;
+	struct commit c;
+
+	if (instance_load(i, &cfg, NULL))
+		return;
+	commit_begin(&c, i, cfg, &unasked);
+	c.plan.reclaim = true;
+	match(&c);
+	if (!plan_all(&c, NULL))
+		commit_write(&c);
+	commit_end(&c);
+	config_free(cfg);
+}
+
+/* What was given up lately may be had again after a grace period, or after a sweep: tried in this
+ * order, each dearer than the one before. */
+static int plan_patiently(struct commit *c, struct poise_error *err)
+{
+	if (!plan_all(c, err))
+		return 0;
+	instance_grace(c->i);
+	if (!plan_all(c, err))
+		return 0;
+	if (instance_sweep(c->i, NULL))
+		return -1;
+	give_back(c->i);
+	instance_grace(c->i);
+	match(c);
+	return plan_all(c, err);
 }
 
 int instance_commit(struct instance *i, struct config *cfg, struct instance_change *change,

@@ -20,8 +20,7 @@ static bool record_changed(const struct instance *i, __u16 id)
 	return store_service(i, id)->r.generation > i->meta->applied;
 }
 
-/* ---- listeners
- * ---------------------------------------------------------------------------------*/
+/* ---- listeners --------------------------------------------------------------------------------*/
 
 static __u32 count_any_port(const struct instance *i)
 {
@@ -79,8 +78,7 @@ static void derive_listeners(struct instance *i, const struct derive_list *dirty
 	listeners_end(&ls);
 }
 
-/* ---- all of it
- * ---------------------------------------------------------------------------------*/
+/* ---- all of it --------------------------------------------------------------------------------*/
 
 void derive(struct instance *i, const struct derive_list *dirty)
 {

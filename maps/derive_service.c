@@ -40,8 +40,7 @@ static void publish(struct instance *i, const struct derived *d)
 	store32(&s->active, copy);
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------*/
+/* ---- the table --------------------------------------------------------------------------------*/
 
 /* Do packets read these slots now, as table or as base? */
 static bool in_use(const struct poise_service_rec *now, __u32 at)
@@ -72,8 +71,7 @@ static void clear_base(struct instance *i, const struct derived *d)
 	}
 }
 
-/* ---- members
- * -----------------------------------------------------------------------------------*/
+/* ---- members ----------------------------------------------------------------------------------*/
 
 /* worse: only those whose rank gets worse; else only the others. */
 static void store_members(struct instance *i, const struct derived *d, bool worse)
@@ -91,8 +89,7 @@ static void store_members(struct instance *i, const struct derived *d, bool wors
 	}
 }
 
-/* ---- the service
- * -------------------------------------------------------------------------------*/
+/* ---- the service ------------------------------------------------------------------------------*/
 
 void derive_service(struct instance *i, __u16 id)
 {

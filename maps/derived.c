@@ -21,8 +21,7 @@ __u16 derive_id(const struct poise_extent *extent, int extents, __u32 ordinal)
 	return 0;
 }
 
-/* ---- the ladder
- * --------------------------------------------------------------------------------*/
+/* ---- the ladder -------------------------------------------------------------------------------*/
 
 /*
  * Design rule 5. A member with two faults (draining and down) is not one "whose only fault is a
@@ -58,8 +57,7 @@ static __u32 hits(const struct poise_member_conf *m)
 	return POISE_L_HIT_TCP | POISE_L_HIT_UDP;
 }
 
-/* ---- the service record
- * ------------------------------------------------------------------------*/
+/* ---- the service record -----------------------------------------------------------------------*/
 
 static __u64 salt_of(const char *name)
 {
@@ -107,8 +105,7 @@ static void fill_rec(struct derived *d)
 	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
 }
 
-/* ---- members and table
- * -------------------------------------------------------------------------*/
+/* ---- members and table ------------------------------------------------------------------------*/
 
 static void collect(const struct instance *i, struct derived *d)
 {

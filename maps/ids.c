@@ -28,8 +28,7 @@ static bool id_is_free(const struct plan *p, __u32 id)
 	return store_member_id_free(p->i, store_member(p->i, id));
 }
 
-/* ---- what is taken
- * -----------------------------------------------------------------------------*/
+/* ---- what is taken ----------------------------------------------------------------------------*/
 
 static void take_extents(struct plan *p, const struct poise_extent *extent, int extents)
 {
@@ -88,8 +87,7 @@ static __u32 find_run(struct plan *p, __u32 count)
 	return 0;
 }
 
-/* ---- extents
- * -----------------------------------------------------------------------------------*/
+/* ---- extents ----------------------------------------------------------------------------------*/
 
 static int no_ids(struct plan *p, const struct config_service *svc, __u32 need,
 		  struct poise_error *err)
@@ -155,8 +153,7 @@ static void trim_extents(const struct plan *p, struct config_service *svc, const
 	}
 }
 
-/* ---- ordinals
- * ----------------------------------------------------------------------------------*/
+/* ---- ordinals ---------------------------------------------------------------------------------*/
 
 static int place_members(struct plan *p, struct config_service *svc, __u8 *used, size_t lacking,
 			 struct poise_error *err)
@@ -211,8 +208,7 @@ static int plan_members(struct plan *p, struct config_service *svc, struct poise
 	return rc;
 }
 
-/* ---- services
- * ----------------------------------------------------------------------------------*/
+/* ---- services ---------------------------------------------------------------------------------*/
 
 static bool service_id_free(const struct plan *p, __u32 id)
 {

@@ -20,8 +20,7 @@
 
 #define PIN_SWEEP "prog_sweep"
 
-/* ---- what can be wrong
- * -------------------------------------------------------------------------*/
+/* ---- what can be wrong ------------------------------------------------------------------------*/
 
 static int no_bpffs(const char *root, struct poise_error *err)
 {
@@ -74,8 +73,7 @@ static int no_instance(const struct instance *i, const char *root, const char *n
 	return poise_error_remedy(err, "start poised, or poise attach DEV");
 }
 
-/* ---- mapping
- * -----------------------------------------------------------------------------------*/
+/* ---- mapping ----------------------------------------------------------------------------------*/
 
 static int open_pin(const struct instance *i, const char *name, struct poise_error *err)
 {
@@ -154,8 +152,7 @@ static int open_maps(struct instance *i, const char *root, const char *name,
 	return 0;
 }
 
-/* ---- open and close
- * ----------------------------------------------------------------------------*/
+/* ---- open and close ---------------------------------------------------------------------------*/
 
 static struct instance *instance_new(void)
 {
@@ -222,8 +219,7 @@ void instance_close(struct instance *i)
 	free(i);
 }
 
-/* ---- making
- * ------------------------------------------------------------------------------------*/
+/* ---- making -----------------------------------------------------------------------------------*/
 
 /* The magic number last: an instance whose maker was killed is not one. */
 void instance_format(struct instance *i, const char *name, const struct config_limits *limits,

@@ -66,8 +66,7 @@ bool listener_reachable(const struct instance *i, __u32 slot)
 	return e->service && seed && slot_of(i, hash, seed) == slot;
 }
 
-/* ---- the index
- * ---------------------------------------------------------------------------------*/
+/* ---- the index --------------------------------------------------------------------------------*/
 
 static void link_slot(struct listeners *ls, __u32 slot)
 {
@@ -123,8 +122,7 @@ static void need_index(struct listeners *ls)
 		build_index(ls);
 }
 
-/* ---- changing
- * ----------------------------------------------------------------------------------*/
+/* ---- changing ---------------------------------------------------------------------------------*/
 
 static bool is_free(const struct instance *i, __u32 slot)
 {

@@ -25,7 +25,7 @@ struct plan {
 	__u8 *kept_member;	      /* [meta.members]: likewise */
 	struct plan_service *service; /* as cfg->service */
 
-	bool reclaim; /* short of something: take back what services no longer need */
+	bool reclaim; /* take back the extents that services no longer need */
 
 	/* ids.c; NULL until somebody needs a new id */
 	__u8 *taken;

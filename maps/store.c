@@ -40,8 +40,7 @@ void store_end(struct instance *i, bool began)
 		store64(&i->meta->sequence, i->meta->sequence + 1);
 }
 
-/* ---- which copy
- * --------------------------------------------------------------------------------*/
+/* ---- which copy -------------------------------------------------------------------------------*/
 
 static bool countable(const struct poise_record *r, __u64 committed)
 {
@@ -104,8 +103,7 @@ const struct poise_service_conf *store_service_before(const struct instance *i, 
 	return countable(&other->r, i->meta->committed) ? other : &no_service;
 }
 
-/* ---- writing
- * -----------------------------------------------------------------------------------*/
+/* ---- writing ----------------------------------------------------------------------------------*/
 
 static __u32 record_crc(const void *conf, size_t bytes)
 {

@@ -73,8 +73,7 @@ static inline void store_need_graced(struct instance *i, __u32 retired)
 bool store_begin(struct instance *i);
 void store_end(struct instance *i, bool began);
 
-/* ---- records
- * -----------------------------------------------------------------------------------*/
+/* ---- records ----------------------------------------------------------------------------------*/
 __u32 store_crc(const void *data, size_t bytes);
 
 /* The copy in force; a zero record (state FREE, generation 0) if none was ever committed. */

@@ -31,8 +31,7 @@ static bool is_fresh(__u64 at, __u64 within)
 	return at && (at > now || now - at < within);
 }
 
-/* ---- counters
- * ----------------------------------------------------------------------------------*/
+/* ---- counters ---------------------------------------------------------------------------------*/
 
 void instance_member_stats(const struct instance *i, __u16 member, struct instance_stats *s)
 {
@@ -85,8 +84,7 @@ bool instance_daemon_runs(const struct instance *i)
 	return is_fresh(i->meta->heartbeat, FOLD_FRESH);
 }
 
-/* ---- shares and states
- * -------------------------------------------------------------------------*/
+/* ---- shares and states ------------------------------------------------------------------------*/
 
 void instance_shares(const struct instance *i, const struct config_service *svc, double *share)
 {
@@ -145,8 +143,7 @@ const char *instance_member_state(const struct instance *i, const struct config_
 	return m->conf.weight ? "up" : "draining";
 }
 
-/* ---- flow words
- * --------------------------------------------------------------------------------*/
+/* ---- flow words -------------------------------------------------------------------------------*/
 
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
 {

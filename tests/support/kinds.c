@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The kinds of transaction, each on the same small configuration.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kinds.h"
+#include "maps/text.h"
+
+#define TABLE 61 /* slots: few, so that a transaction has few stores */
+
+/* ---- where every case begins ------------------------------------------------------------------*/
+
+static void set_up(struct config *cfg, unsigned long argument)
+{
+	struct config_service *web = store_add_service(cfg, "web", 1, 0, 3);
+	struct config_service *dns = store_add_service(cfg, "dns", 2, 10, 2);
+
+	(void)argument;
+	web->conf.table_size = TABLE;
+	dns->conf.table_size = TABLE;
+	store_listen(cfg, web, "[2001:db8::1]:443");
+	store_listen(cfg, dns, "192.0.2.2:0/udp");
+	web->member[1].conf.weight = 5;
+	web->member[2].conf.health = POISE_HEALTH_CHECKING;
+}
+
+struct instance *kinds_begin(void)
+{
+	struct instance *i = store_tiny();
+
+	store_change(i, set_up, 0);
+	store_check(i, "at first");
+	return i;
+}
+
+/* ---- the kinds --------------------------------------------------------------------------------*/
+
+static struct config_service *named(struct config *cfg, const char *name)
+{
+	struct config_service *svc = config_service_named(cfg, name);
+
+	cr_assert(svc, "%s", name);
+	return svc;
+}
+
+static struct config_member *member(struct config *cfg, unsigned int m)
+{
+	return &named(cfg, "web")->member[m];
+}
+
+static void service_add(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	store_add_service(cfg, "mail", 3, 20, 2)->conf.table_size = TABLE;
+}
+
+static void service_del(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	config_service_del(cfg, named(cfg, "dns"));
+}
+
+static void service_rename(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	struct poise_error err;
+
+	cr_assert_eq(config_service_rename(cfg, named(cfg, "dns"), "names", &err), 0);
+}
+
+/* Another service takes the name, the listener and the backends of one that goes. */
+static void service_replace(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	config_service_del(cfg, named(cfg, "web"));
+	store_add_service(cfg, "web", 1, 0, 4)->conf.table_size = TABLE;
+}
+
+static void listen_more(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	store_listen(cfg, named(cfg, "web"), "192.0.2.9:0");
+	store_listen(cfg, named(cfg, "web"), "192.0.2.9:8080");
+}
+
+static void unlisten(struct config *cfg, struct config_service *svc, const char *listener)
+{
+	struct poise_listener_conf l = {0};
+	struct poise_error err;
+
+	(void)cfg;
+	cr_assert_eq(poise_parse_listener(listener, &l, &err), 0);
+	cr_assert_eq(config_unlisten(svc, &l, &err), 0);
+}
+
+static void listen_less(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	unlisten(cfg, named(cfg, "web"), "[2001:db8::1]:443");
+	unlisten(cfg, named(cfg, "dns"), "192.0.2.2:0/udp");
+}
+
+static void listener_moves(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	unlisten(cfg, named(cfg, "web"), "[2001:db8::1]:443");
+	store_listen(cfg, named(cfg, "dns"), "[2001:db8::1]:443");
+}
+
+static void set_policy(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.policy = POISE_SOURCE_HASH;
+}
+
+static void set_table_size(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.table_size = 2 * TABLE + 1;
+}
+
+static void set_timers(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.idle = 60000;
+	named(cfg, "web")->conf.track = POISE_TRACK_ALWAYS;
+}
+
+static void set_forward(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.forward = POISE_L2;
+	named(cfg, "dns")->conf.entropy = 1;
+}
+
+static void backend_add(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	store_add_member(named(cfg, "web"), "10.0.9.1");
+}
+
+static void backend_add_many(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	char address[32];
+
+	for (int n = 1; n <= 12; n++) {
+		snprintf(address, sizeof(address), "10.0.8.%d", n);
+		store_add_member(named(cfg, "web"), address);
+	}
+}
+
+static void backend_weight(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.weight = 9;
+}
+
+static void backend_weight_0(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.weight = 0;
+}
+
+static void backend_drain(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.admin = POISE_DRAINING;
+	member(cfg, 0)->conf.deadline = 12345;
+}
+
+static void backend_disable(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.admin = POISE_DISABLED;
+}
+
+static void backend_forward(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.forward = POISE_L2;
+	member(cfg, 0)->conf.forward_set = 1;
+}
+
+static void backend_down(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 1)->conf.health = POISE_HEALTH_DOWN;
+}
+
+static void backend_up(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 2)->conf.health = POISE_HEALTH_UP;
+}
+
+static void backend_leaves(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.r.state = POISE_REC_LEAVING;
+	member(cfg, 0)->conf.deadline = 1000;
+}
+
+static void backend_del(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	config_member_del(named(cfg, "web"), member(cfg, 1));
+}
+
+static void all_down(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	for (unsigned int m = 0; m < 3; m++)
+		member(cfg, m)->conf.health = POISE_HEALTH_DOWN;
+}
+
+static void all_disabled(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	for (unsigned int m = 0; m < 3; m++)
+		member(cfg, m)->conf.admin = POISE_DISABLED;
+}
+
+static void all_del(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	while (named(cfg, "web")->members)
+		config_member_del(named(cfg, "web"), member(cfg, 0));
+}
+
+/* Something of everything at once, as apply does it. */
+static void big_diff(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	service_add(cfg, 0);
+	listener_moves(cfg, 0);
+	service_rename(cfg, 0);
+	set_policy(cfg, 0);
+	backend_add(cfg, 0);
+	backend_del(cfg, 0);
+	backend_weight(cfg, 0);
+	backend_up(cfg, 0);
+}
+
+static void table_size_back(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.table_size = TABLE;
+}
+
+static void all_up(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	for (unsigned int m = 0; m < 3; m++)
+		member(cfg, m)->conf.health = POISE_HEALTH_UP;
+}
+
+/* ---- the table of them ------------------------------------------------------------------------*/
+
+#define KIND(name)                                                                                 \
+	{                                                                                          \
+#name, NULL, name                                                                  \
+	}
+#define AFTER(first, name)                                                                         \
+	{                                                                                          \
+#name " after " #first, first, name                                                \
+	}
+
+const struct kind kinds[] = {
+	KIND(service_add),
+	KIND(service_del),
+	KIND(service_rename),
+	KIND(service_replace),
+	KIND(listen_more),
+	KIND(listen_less),
+	KIND(listener_moves),
+	KIND(set_policy),
+	KIND(set_table_size),
+	KIND(set_timers),
+	KIND(set_forward),
+	KIND(backend_add),
+	KIND(backend_add_many),
+	KIND(backend_weight),
+	KIND(backend_weight_0),
+	KIND(backend_drain),
+	KIND(backend_disable),
+	KIND(backend_forward),
+	KIND(backend_down),
+	KIND(backend_up),
+	KIND(backend_leaves),
+	KIND(backend_del),
+	KIND(all_down),
+	KIND(all_disabled),
+	KIND(all_del),
+	KIND(big_diff),
+	/* the table of the first size was kept as the base, and becomes the table again */
+	AFTER(set_table_size, table_size_back),
+	/* the base is older than the table that goes: it stays, beside a third one */
+	AFTER(set_table_size, set_policy),
+	AFTER(set_table_size, backend_del),
+	AFTER(set_table_size, all_del),
+	AFTER(all_down, all_up),
+	AFTER(all_disabled, all_del),
+	AFTER(all_del, backend_add),
+	AFTER(backend_del, backend_add),
+	AFTER(service_del, service_add),
+	AFTER(listen_more, listen_less),
+};
+const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
+
+struct instance *kinds_begin_for(const struct kind *kind)
+{
+	struct instance *i = kinds_begin();
+
+	if (kind->first)
+		store_change(i, kind->first, 0);
+	return i;
+}
+
+const struct kind *kind_named(const char *name)
+{
+	for (size_t k = 0; k < kinds_count; k++)
+		if (!strcmp(kinds[k].name, name))
+			return &kinds[k];
+	cr_assert_fail("no kind %s", name);
+	return NULL;
+}
