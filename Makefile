@@ -50,7 +50,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: man bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
+.PHONY: fuzz man bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -121,6 +121,19 @@ $(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o e
 $(B)/tests/lab/flood: $(B)/tests/lab/endpoint.o
 $(LAB): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Fuzz targets under libFuzzer: build/fuzz/NAME [-max_total_time=60] CORPUS tests/fuzz/seeds/NAME.
+# The library's sources are compiled in, for coverage.
+$(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(wildcard maps/*.[ch])
+	@mkdir -p $(@D)
+	$(CLANG) -DPOISE_LIBFUZZER $(CPPFLAGS) -std=gnu11 $(WARN) -O1 -g $(SANITIZE) -fsanitize=fuzzer \
+		-o $@ $< $(wildcard maps/*.c) $(LDLIBS)
+
+FUZZ_SECONDS ?= 60
+fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c)) ## FUZZ_SECONDS of each target
+	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \
+	$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+		-artifact_prefix=$(B)/fuzz/$$n- $(B)/fuzz/corpus/$$n tests/fuzz/seeds/$$n || exit 1; done
 
 # The command lines: when they change, everything is built anew.
 define FLAGS

@@ -120,9 +120,11 @@ static int parse_addresses(struct parser *p, const struct tree_node *n)
 static int check_device(struct parser *p, const char *name)
 {
 	size_t length = strlen(name);
+	bool good = length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..");
 
-	if (length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..") &&
-	    !strpbrk(name, "/: \t\n\v\f\r"))
+	for (const char *c = name; *c && good; c++)
+		good = *c > ' ' && *c < 0x7f && *c != '/' && *c != ':';
+	if (good)
 		return 0;
 	poise_fail_text(p->err, POISE_E_BAD_VALUE, name, "not a name of a device");
 	return poise_error_of(p->err, "device");

@@ -27,22 +27,27 @@ static bool is_letter(char c)
 /* Whether a name in plain style is a text to every reader of YAML 1.1 and 1.2. */
 static bool plain_is_text(const char *name)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
 	static const char *const other[] = {"y",   "n",	   "yes",   "no",  "on",
 					    "off", "true", "false", "null"};
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		if (!strcasecmp(name, other[i]))
 			return false;
-	return is_letter(name[0]);
+	return is_letter(name[0]) && !name[strspn(name, plain)];
 }
 
-static bool needs_quotes(const struct option *o, const char *text)
+static void save_text(const struct saver *s, const char *text)
 {
-	switch (o->type) {
-	case OPTION_NAME: return !plain_is_text(text);
-	case OPTION_ADDR: return strchr(text, ':');
-	default: return false;
+	if (plain_is_text(text)) {
+		fputs(text, s->out);
+		return;
 	}
+	fputc('"', s->out);
+	for (; *text; text++)
+		fprintf(s->out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	fputc('"', s->out);
 }
 
 static bool to_save(const struct saver *s, const struct option *o, const void *obj)
@@ -55,11 +60,14 @@ static void save_option(const struct saver *s, const struct option *o, const voi
 			const char *before, const char *after)
 {
 	char text[OPTION_TEXT];
-	const char *quote;
 
 	option_format(o, obj, text, sizeof(text));
-	quote = needs_quotes(o, text) ? "\"" : "";
-	fprintf(s->out, "%s%s: %s%s%s%s", before, o->key, quote, text, quote, after);
+	fprintf(s->out, "%s%s: ", before, o->key);
+	if (o->type == OPTION_NAME || (o->type == OPTION_ADDR && strchr(text, ':')))
+		save_text(s, text);
+	else
+		fputs(text, s->out);
+	fputs(after, s->out);
 }
 
 static void save_limits(const struct saver *s, const struct config_limits *limits)
@@ -82,9 +90,9 @@ static void save_interfaces(const struct saver *s, const struct config *cfg)
 		fprintf(s->out, "interfaces:\n");
 	for (size_t i = 0; i < cfg->interfaces; i++) {
 		const struct config_interface *dev = &cfg->interface[i];
-		const char *quote = plain_is_text(dev->device) ? "" : "\"";
 
-		fprintf(s->out, "  - { device: %s%s%s", quote, dev->device, quote);
+		fputs("  - { device: ", s->out);
+		save_text(s, dev->device);
 		for (const struct option *o = option_first(OPTION_INTERFACE); o; o = option_next(o))
 			if (to_save(s, o, dev))
 				save_option(s, o, dev, ", ", "");
@@ -110,11 +118,11 @@ static void save_member(const struct saver *s, const struct config_member *m)
 static void save_service(const struct saver *s, const struct config_service *svc)
 {
 	const struct poise_service_conf *conf = &svc->conf;
-	const char *quote = plain_is_text(conf->name) ? "" : "\"";
 	char text[POISE_ENDPOINT_TEXT];
 
-	fprintf(s->out, "  - name: %s%s%s\n", quote, conf->name, quote);
-	fprintf(s->out, "    listen:\n");
+	fputs("  - name: ", s->out);
+	save_text(s, conf->name);
+	fputs("\n    listen:\n", s->out);
 	for (size_t i = 0; i < conf->listeners; i++)
 		fprintf(s->out, "      - \"%s\"\n",
 			poise_format_listener(&conf->listener[i], text, sizeof(text)));
