@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The table of options: that it is sound, and that every option can be set, shown and reset. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "maps/config.h"
+#include "maps/option.h"
+#include "maps/text.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Room for the structure of any scope. */
+union any {
+	struct poise_service_conf service;
+	struct poise_member_conf member;
+	struct config_interface interface;
+	struct config_limits limits;
+};
+
+static const size_t scope_size[OPTION_SCOPES] = {
+	sizeof(struct poise_service_conf), sizeof(struct poise_member_conf),
+	sizeof(struct config_interface), sizeof(struct config_limits)};
+
+static const char *said(const struct poise_error *err)
+{
+	static char text[1024];
+
+	return poise_error_text(err, text, sizeof(text));
+}
+
+Test(option, the_table_is_sound)
+{
+	for (size_t i = 0; i < poise_options_count; i++) {
+		const struct option *o = &poise_options[i];
+		size_t length = strlen(o->help);
+
+		cr_expect_eq(option_find(o->scope, o->key), o, "%s is there twice", o->key);
+		cr_expect_lt(o->offset, scope_size[o->scope], "%s", o->key);
+		cr_expect_lt(o->set_offset, scope_size[o->scope], "%s", o->key);
+		cr_expect_eq(o->key[strspn(o->key, "abcdefghijklmnopqrstuvwxyz0123456789-")], '\0');
+		cr_expect_gt(strlen(o->argument), 0, "%s", o->key);
+		cr_expect(length && o->help[length - 1] == '.', "%s: a sentence", o->key);
+		cr_expect_eq(o->type == OPTION_ENUM, o->words != NULL, "%s", o->key);
+	}
+}
+
+Test(option, a_walk_meets_every_option_of_a_scope_once)
+{
+	size_t met = 0;
+
+	for (int scope = 0; scope < OPTION_SCOPES; scope++)
+		for (const struct option *o = option_first(scope); o; o = option_next(o)) {
+			cr_expect_eq((int)o->scope, scope);
+			met++;
+		}
+	cr_assert_eq(met, poise_options_count);
+}
+
+/* What the manual promises. */
+Test(option, defaults)
+{
+	static const struct {
+		enum option_scope scope;
+		const char *key, *value;
+	} promised[] = {
+		{OPTION_SERVICE, "policy", "maglev"},	{OPTION_SERVICE, "table-size", "auto"},
+		{OPTION_SERVICE, "track", "auto"},	{OPTION_SERVICE, "idle", "2h15m"},
+		{OPTION_SERVICE, "syn", "30s"},		{OPTION_SERVICE, "closing", "2m"},
+		{OPTION_SERVICE, "udp", "2m"},		{OPTION_SERVICE, "drain-timeout", "5m"},
+		{OPTION_SERVICE, "source", "auto"},	{OPTION_SERVICE, "source6", "auto"},
+		{OPTION_SERVICE, "entropy", "no"},	{OPTION_BACKEND, "weight", "1"},
+		{OPTION_BACKEND, "forward", "default"}, {OPTION_BACKEND, "admin", "enabled"},
+		{OPTION_BACKEND, "name", ""},		{OPTION_INTERFACE, "mode", "auto"},
+		{OPTION_INTERFACE, "shared", "no"},	{OPTION_LIMIT, "services", "4096"},
+		{OPTION_LIMIT, "backends", "32768"},	{OPTION_LIMIT, "listeners", "65536"},
+		{OPTION_LIMIT, "flow-slots", "4M"},	{OPTION_LIMIT, "table-slots", "32M"},
+		{OPTION_LIMIT, "paths", "1024"},
+	};
+	char text[OPTION_TEXT];
+	union any obj;
+
+	/* forward has none: it must be said */
+	cr_expect_eq(COUNT(promised) + 1, poise_options_count);
+	for (size_t i = 0; i < COUNT(promised); i++) {
+		const struct option *o = option_find(promised[i].scope, promised[i].key);
+
+		cr_assert_not_null(o, "%s", promised[i].key);
+		memset(&obj, 0xa5, sizeof(obj));
+		option_defaults(promised[i].scope, &obj);
+		cr_expect_str_eq(option_format(o, &obj, text, sizeof(text)), promised[i].value);
+		cr_expect(option_is_default(o, &obj), "%s", o->key);
+	}
+	option_defaults(OPTION_SERVICE, &obj);
+	cr_expect_eq(obj.service.forward, OPTION_UNSAID);
+}
+
+static const struct {
+	enum option_scope scope;
+	const char *key, *in;
+	__u64 stored;
+	const char *out;
+} good[] = {
+	{OPTION_SERVICE, "policy", "source-hash", POISE_SOURCE_HASH, "source-hash"},
+	{OPTION_SERVICE, "policy", "sh", POISE_SOURCE_HASH, "source-hash"},
+	{OPTION_SERVICE, "policy", "mh", POISE_MAGLEV, "maglev"},
+	{OPTION_SERVICE, "forward", "l2", POISE_L2, "l2"},
+	{OPTION_SERVICE, "forward", "dr", POISE_L2, "l2"},
+	{OPTION_SERVICE, "forward", "tun", POISE_IPIP, "ipip"},
+	{OPTION_SERVICE, "table-size", "auto", 0, "auto"},
+	{OPTION_SERVICE, "table-size", "64", 64, "64"},
+	{OPTION_SERVICE, "table-size", "64k", 65536, "65536"},
+	{OPTION_SERVICE, "table-size", "1M", 1 << 20, "1048576"},
+	{OPTION_SERVICE, "track", "off", POISE_TRACK_OFF, "off"},
+	{OPTION_SERVICE, "idle", "1s", 1000, "1s"},
+	{OPTION_SERVICE, "idle", "16h", 57600000, "16h"},
+	{OPTION_SERVICE, "udp", "1h", 3600000, "1h"},
+	{OPTION_SERVICE, "drain-timeout", "1500ms", 1500, "1s500ms"},
+	{OPTION_SERVICE, "entropy", "yes", 1, "yes"},
+	{OPTION_SERVICE, "entropy", "true", 1, "yes"},
+	{OPTION_SERVICE, "entropy", "off", 0, "no"},
+	{OPTION_BACKEND, "weight", "0", 0, "0"},
+	{OPTION_BACKEND, "weight", "65535", 65535, "65535"},
+	{OPTION_BACKEND, "forward", "l2", POISE_L2, "l2"},
+	{OPTION_BACKEND, "admin", "disabled", POISE_DISABLED, "disabled"},
+	{OPTION_INTERFACE, "mode", "generic", ATTACH_GENERIC, "generic"},
+	{OPTION_LIMIT, "flow-slots", "1G", 1 << 30, "1G"},
+	{OPTION_LIMIT, "backends", "65535", 65535, "65535"},
+};
+
+Test(option, values)
+{
+	char text[OPTION_TEXT];
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		const struct option *o = option_find(good[i].scope, good[i].key);
+		union any obj = {0}, again = {0};
+
+		option_defaults(o->scope, &obj);
+		option_defaults(o->scope, &again);
+		cr_expect_eq(option_set(o, &obj, good[i].in, NULL), 0, "%s %s", o->key, good[i].in);
+		cr_expect_eq(option_number(o, &obj), good[i].stored, "%s %s", o->key, good[i].in);
+		cr_expect_str_eq(option_format(o, &obj, text, sizeof(text)), good[i].out);
+		cr_expect_eq(option_set(o, &again, text, NULL), 0, "%s %s", o->key, text);
+		cr_expect(option_equal(o, &obj, &again), "%s %s", o->key, text);
+		cr_expect_arr_eq(&obj, &again, sizeof(obj));
+	}
+}
+
+#define NOT_YET ": not in this version"
+
+static const struct {
+	enum option_scope scope;
+	const char *key, *in;
+	enum poise_code code;
+	const char *error, *remedy;
+} bad[] = {
+	{OPTION_SERVICE, "policy", "p2c", POISE_E_UNSUPPORTED, "policy p2c" NOT_YET,
+	 "choose from: maglev, source-hash"},
+	{OPTION_SERVICE, "policy", "wlc", POISE_E_UNSUPPORTED, "policy wlc" NOT_YET,
+	 "choose from: maglev, source-hash"},
+	{OPTION_SERVICE, "policy", "maglv", POISE_E_BAD_VALUE,
+	 "policy maglv: not one of: maglev, source-hash", "did you mean maglev?"},
+	{OPTION_SERVICE, "policy", "", POISE_E_BAD_VALUE,
+	 "policy \"\": not one of: maglev, source-hash", ""},
+	{OPTION_SERVICE, "forward", "nat", POISE_E_UNSUPPORTED, "forward nat" NOT_YET,
+	 "choose from: l2, ipip"},
+	{OPTION_SERVICE, "forward", "masq", POISE_E_UNSUPPORTED, "forward masq" NOT_YET,
+	 "choose from: l2, ipip"},
+	{OPTION_SERVICE, "table-size", "63", POISE_E_BAD_VALUE,
+	 "table-size 63: out of range: 64 to 1048576", ""},
+	{OPTION_SERVICE, "table-size", "2M", POISE_E_BAD_VALUE,
+	 "table-size 2M: out of range: 64 to 1048576", ""},
+	{OPTION_SERVICE, "table-size", "0", POISE_E_BAD_VALUE,
+	 "table-size 0: out of range: 64 to 1048576", ""},
+	{OPTION_SERVICE, "idle", "30", POISE_E_BAD_VALUE, "idle 30: a duration needs a unit",
+	 "write 30s for seconds, 30m for minutes"},
+	{OPTION_SERVICE, "idle", "17h", POISE_E_BAD_VALUE, "idle 17h: out of range: 1s to 16h", ""},
+	{OPTION_SERVICE, "idle", "0", POISE_E_BAD_VALUE, "idle 0: out of range: 1s to 16h", ""},
+	{OPTION_SERVICE, "udp", "1500ms", POISE_E_BAD_VALUE, "udp 1500ms: not a multiple of 1s",
+	 ""},
+	{OPTION_SERVICE, "udp", "2h", POISE_E_BAD_VALUE, "udp 2h: out of range: 1s to 1h", ""},
+	{OPTION_SERVICE, "source", "2001:db8::1", POISE_E_BAD_VALUE,
+	 "source 2001:db8::1: not an IPv4 address", ""},
+	{OPTION_SERVICE, "source6", "192.0.2.1", POISE_E_BAD_VALUE,
+	 "source6 192.0.2.1: not an IPv6 address", ""},
+	{OPTION_SERVICE, "source", "224.0.0.1", POISE_E_BAD_VALUE,
+	 "source 224.0.0.1: a multicast address", ""},
+	{OPTION_SERVICE, "entropy", "maybe", POISE_E_BAD_VALUE, "entropy maybe: not yes or no", ""},
+	{OPTION_BACKEND, "weight", "65536", POISE_E_BAD_VALUE,
+	 "weight 65536: out of range: 0 to 65535", ""},
+	{OPTION_BACKEND, "weight", "-1", POISE_E_BAD_VALUE, "weight -1: not a whole number", ""},
+	{OPTION_BACKEND, "weight", "1.5", POISE_E_BAD_VALUE, "weight 1.5: not a whole number", ""},
+	{OPTION_BACKEND, "weight", "010", POISE_E_BAD_VALUE, "weight 010: not a whole number", ""},
+	{OPTION_BACKEND, "name", "all", POISE_E_BAD_VALUE, "name all: a word commands use: no name",
+	 ""},
+	{OPTION_LIMIT, "backends", "65536", POISE_E_BAD_VALUE,
+	 "backends 65536: out of range: 1 to 65535", ""},
+	{OPTION_LIMIT, "flow-slots", "2G", POISE_E_BAD_VALUE,
+	 "flow-slots 2G: out of range: 1k to 1G", ""},
+};
+
+Test(option, wrong_values_change_nothing_and_say_why)
+{
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		const struct option *o = option_find(bad[i].scope, bad[i].key);
+		union any obj = {0}, before;
+		struct poise_error err = {0};
+
+		option_defaults(o->scope, &obj);
+		before = obj;
+		cr_expect_eq(option_set(o, &obj, bad[i].in, &err), -1, "%s %s", o->key, bad[i].in);
+		cr_expect_eq(err.code, bad[i].code, "%s %s", o->key, bad[i].in);
+		cr_expect_str_eq(said(&err), bad[i].error);
+		cr_expect_str_eq(err.remedy, bad[i].remedy);
+		cr_expect_arr_eq(&obj, &before, sizeof(obj));
+	}
+}
+
+Test(option, default_resets)
+{
+	for (size_t i = 0; i < COUNT(good); i++) {
+		const struct option *o = option_find(good[i].scope, good[i].key);
+		union any obj = {0}, fresh = {0};
+
+		option_defaults(o->scope, &fresh);
+		obj = fresh;
+		option_set(o, &obj, good[i].in, NULL);
+		cr_expect_eq(option_set(o, &obj, "default", NULL), 0, "%s", o->key);
+		cr_expect_arr_eq(&obj, &fresh, sizeof(obj));
+	}
+}
+
+Test(option, an_override_is_told_from_its_absence)
+{
+	const struct option *o = option_find(OPTION_BACKEND, "forward");
+	struct poise_member_conf said_l2 = {0}, unsaid = {0};
+
+	option_defaults(OPTION_BACKEND, &said_l2);
+	option_defaults(OPTION_BACKEND, &unsaid);
+	cr_assert_eq(option_set(o, &said_l2, "l2", NULL), 0);
+	cr_assert_eq(said_l2.forward, unsaid.forward); /* l2 is 0 */
+	cr_assert_not(option_equal(o, &said_l2, &unsaid));
+	cr_assert_not(option_is_default(o, &said_l2));
+	option_copy(o, &unsaid, &said_l2);
+	cr_assert(option_equal(o, &said_l2, &unsaid));
+}
+
+Test(option, unknown_keys)
+{
+	static const struct {
+		enum option_scope scope;
+		const char *key, *error, *remedy;
+	} keys[] = {
+		{OPTION_SERVICE, "polcy", "polcy: no such service key", "did you mean policy?"},
+		{OPTION_SERVICE, "weight", "weight: no such service key", ""},
+		{OPTION_SERVICE, "zzz", "zzz: no such service key", ""},
+		{OPTION_SERVICE, "choices", "choices: not in this version", ""},
+		{OPTION_BACKEND, "wieght", "wieght: no such backend key", "did you mean weight?"},
+		{OPTION_BACKEND, "max-conns", "max-conns: not in this version", ""},
+		{OPTION_LIMIT, "flow_slots", "flow_slots: no such limits key",
+		 "did you mean flow-slots?"},
+		{OPTION_INTERFACE, "Mode", "Mode: no such interface key", "did you mean mode?"},
+	};
+
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		struct poise_error err = {0};
+
+		cr_expect_null(option_need(keys[i].scope, keys[i].key, &err), "%s", keys[i].key);
+		cr_expect_str_eq(said(&err), keys[i].error);
+		cr_expect_str_eq(err.remedy, keys[i].remedy);
+	}
+	cr_expect_not_null(option_need(OPTION_SERVICE, "policy", NULL));
+}
