@@ -102,6 +102,7 @@ static __always_inline answer_t table_scan(const struct flow *f, struct poise_se
 __noinline answer_t table_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
+	answer_t scanned;
 	__u64 place;
 
 	if (!f)
@@ -122,8 +123,10 @@ __noinline answer_t table_choose(struct flow *f)
 			count_reason(f->service, POISE_R_ALTERNATE);
 		return id;
 	}
-	count_reason(f->service, POISE_R_ALTERNATE);
-	return table_scan(f, rec);
+	scanned = table_scan(f, rec);
+	if (!IS_DROP(scanned))
+		count_reason(f->service, POISE_R_ALTERNATE);
+	return scanned;
 }
 
 #endif

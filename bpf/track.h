@@ -13,8 +13,8 @@
 #include "choose.h"
 #include "record.h"
 
-#define TRACK_TRIES 4	     /* lost races before a packet goes unrecorded */
-#define TRACK_AGAIN DROP_BIT /* no reason of its own: look again */
+#define TRACK_TRIES 4			    /* lost races before a packet goes unrecorded */
+#define TRACK_AGAIN (DROP_BIT | POISE_REASON_SLOTS) /* beyond every reason: look again */
 
 struct track {
 	struct poise_service_rec *rec;
