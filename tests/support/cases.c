@@ -11,7 +11,7 @@
 #include "cases.h"
 
 #define REASON_NAME(symbol, name, text) name,
-static const char *const reasons[] = {POISE_REASONS(REASON_NAME) NULL, POISE_EVENTS(REASON_NAME)};
+static const char *const reasons[] = {POISE_REASONS(REASON_NAME) POISE_EVENTS(REASON_NAME)};
 
 static const char *verdict_word(int verdict)
 {
@@ -33,7 +33,7 @@ static void find_reason(const struct rig *r, const char *text, __u16 *service, u
 	cr_assert(sscanf(text, "%63s %63s", name, word) == 2, "a test's own words: %s", text);
 	*service = rig_service(r, name);
 	for (*reason = 0; *reason < sizeof(reasons) / sizeof(reasons[0]); ++*reason)
-		if (reasons[*reason] && !strcmp(reasons[*reason], word))
+		if (!strcmp(reasons[*reason], word))
 			return;
 	cr_assert_fail("there is no reason \"%s\"", word);
 }
@@ -72,7 +72,7 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 
 			if (wrong("drops of service", s, it, (long long)more)) {
 				fprintf(stderr, "    (reason %u, %s)\n", k,
-					k < POISE_R_COUNT && reasons[k] ? reasons[k] : "?");
+					k < POISE_R_COUNT ? reasons[k] : "?");
 				bad = true;
 			}
 		}

@@ -103,6 +103,17 @@ static void set_nexthop(struct rig *r, const struct config_member *m)
 /* ---- configuration
  * -----------------------------------------------------------------------------*/
 
+/* With the lock held. */
+static void commit(struct rig *r, struct config *cfg)
+{
+	struct poise_error err = {0};
+
+	must(instance_commit(r->i, cfg, NULL, &err), "commit", &err);
+	for (size_t s = 0; s < cfg->services; s++)
+		for (size_t m = 0; m < cfg->service[s]->members; m++)
+			set_nexthop(r, &cfg->service[s]->member[m]);
+}
+
 void rig_configure(struct rig *r, const char *yaml)
 {
 	struct poise_error err = {0};
@@ -113,14 +124,20 @@ void rig_configure(struct rig *r, const char *yaml)
 	must(instance_lock(r->i, &err), "lock", &err);
 	must(instance_load(r->i, &live, &err), "load", &err);
 	must(config_apply(live, file, 0, NULL, &err), "apply", &err);
-	must(instance_commit(r->i, live, NULL, &err), "commit", &err);
-	for (size_t s = 0; s < live->services; s++)
-		for (size_t m = 0; m < live->service[s]->members; m++)
-			set_nexthop(r, &live->service[s]->member[m]);
+	commit(r, live);
 	instance_unlock(r->i);
 	config_free(file);
 	config_free(r->cfg);
 	r->cfg = live;
+}
+
+void rig_commit(struct rig *r)
+{
+	struct poise_error err = {0};
+
+	must(instance_lock(r->i, &err), "lock", &err);
+	commit(r, r->cfg);
+	instance_unlock(r->i);
 }
 
 static void open_driver(struct rig *r)

@@ -43,6 +43,8 @@ void rig_open(struct rig *r, const char *yaml);
 void rig_cleanup(void);
 /* Another configuration in place of the present one, next hops included. */
 void rig_configure(struct rig *r, const char *yaml);
+/* Commits r->cfg as the test has changed it. */
+void rig_commit(struct rig *r);
 void rig_close(struct rig *r);
 
 /* Member and service ids by what tests call them: the member's address, the service's name. */
