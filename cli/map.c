@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * poise map list | show NAME [KEY] [--raw] | check: the pinned maps themselves, for whoever wants
- * to see what packets see.
+ * to see what packets see. The table may be asked for by service, too.
  */
 #include "map.h"
 
@@ -228,6 +228,8 @@ int cmd_map_show(struct cli *c)
 	word = args_take(&c->args);
 	if (!word)
 		return show_entries(c, &view[k], 0, view[k].entries, false);
+	if (!strcmp(view[k].name, "table") && !isdigit((unsigned char)*word))
+		return map_show_table(c, word);
 	errno = 0;
 	key = strtoull(word, &end, 0);
 	if (errno || *end || !isdigit((unsigned char)*word) || key >= view[k].entries)

@@ -20,6 +20,9 @@ struct map_view {
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);
 
+/* map_table.c: the table of a service, slot by slot, in its backends' names. */
+int map_show_table(struct cli *c, const char *service);
+
 /* map_print.c: what the fields of entries mean. */
 void print_meta(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_service_conf(FILE *out, const struct instance *i, __u64 key, const void *entry);

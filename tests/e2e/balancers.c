@@ -21,10 +21,12 @@ static pid_t balancer(const char *node)
 	return lab_poised(&lab, node, "--config /run/poise.yaml");
 }
 
+/* Which backend each slot leads a new flow to. The base beside it is where flows were before, which
+ * is history and may differ. */
 static void table(const char *node, char **copy)
 {
 	free(*copy);
-	*copy = strdup(lab_must(&lab, node, "poise map show table web"));
+	*copy = strdup(lab_must(&lab, node, "poise map show table web | sed 's/ base.*//'"));
 	cr_assert(strlen(*copy) > 1000, "%s: no table: %s", node, *copy);
 }
 

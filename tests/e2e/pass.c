@@ -6,7 +6,10 @@
 #include "tests/support/site.h"
 
 #define OWN4 "10.0.0.101"
-#define OWN6 "2001:db8:5::101"
+/* Not the one it asks for neighbours from: no host answers an ARP request from an address of its
+ * own, and a backend has the service's. */
+#define SHARED4 "10.0.0.150"
+#define OWN6	"2001:db8:5::101"
 
 TestSuite(pass, .timeout = 60);
 
@@ -49,14 +52,15 @@ Test(pass, other_ports_of_a_host_address_that_has_a_service)
 
 	site_up(&s);
 	site_attach(&s);
-	lab_must(&s.lab, "b1", "ip address add " OWN4 "/32 dev lo");
-	lab_must(&s.lab, "lb1", "poise service add web " OWN4 ":80 forward l2");
+	lab_must(&s.lab, "lb1", "ip address add " SHARED4 "/24 dev eth0");
+	lab_must(&s.lab, "b1", "ip address add " SHARED4 "/32 dev lo");
+	lab_must(&s.lab, "lb1", "poise service add web " SHARED4 ":80 forward l2");
 	lab_must(&s.lab, "lb1", "poise backend add web 10.0.0.1");
-	lab_until(&s.lab, "c1", 10, "load http " OWN4 ":80 --count 10 --timeout 0.5");
-	cr_assert(strstr(lab_must(&s.lab, "c1", "load http " OWN4 ":80 --count 10"), "b1"));
+	lab_until(&s.lab, "c1", 10, "load http " SHARED4 ":80 --count 10 --timeout 0.5");
+	cr_assert(strstr(lab_must(&s.lab, "c1", "load http " SHARED4 ":80 --count 10"), "b1"));
 
-	lab_serve(&s.lab, "lb1", "serve host " OWN4 ":22");
-	cr_assert(strstr(lab_must(&s.lab, "c1", "bulk " OWN4 ":22 100000"), "host"));
-	lab_must(&s.lab, "c1", "ping -q -c 3 -i 0.01 -W 1 " OWN4);
+	lab_serve(&s.lab, "lb1", "serve host " SHARED4 ":22");
+	cr_assert(strstr(lab_must(&s.lab, "c1", "bulk " SHARED4 ":22 100000"), "host"));
+	lab_must(&s.lab, "c1", "ping -q -c 3 -i 0.01 -W 1 " SHARED4);
 	site_down(&s);
 }

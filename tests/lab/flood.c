@@ -35,7 +35,7 @@
 #include "tests/lab/flood.skel.h"
 
 #define BURST	   16384 /* frames of one run: a few milliseconds of traffic */
-#define BATCH	   64	/* frames handed over at once; a veth's ring holds 256 */
+#define BATCH	   64	 /* frames handed over at once; a veth's ring holds 256 */
 #define FIRST_PORT 1024
 #define FLOWS_MAX  60000 /* ports from FIRST_PORT on */
 

@@ -20,7 +20,7 @@ void site_up(struct site *s)
 		lab_must(&s->lab, node, "nginx");
 		lab_serve(&s->lab, node, "serve %s %s:9000 [%s]:9000", node, SITE_VIP4, SITE_VIP6);
 		if (s->ipip)
-			lab_must(&s->lab, node, "poise decap attach eth0");
+			lab_must(&s->lab, node, "poise decap attach eth0 " SITE_VIP4 " " SITE_VIP6);
 	}
 }
 
