@@ -36,6 +36,7 @@ struct cli {
 	bool json, quiet, exact, colour;
 	bool abbreviate; /* on a terminal: words may be shortened */
 	FILE *out;	 /* standard output, but for tests and --watch */
+	FILE *err;	 /* standard error */
 
 	/* the transaction in hand */
 	struct instance *instance; /* NULL: not opened */
@@ -113,7 +114,8 @@ void cli_print_error(const struct cli *c);
 	F(show)                                                                                    \
 	F(stats)                                                                                   \
 	F(flows)                                                                                   \
-	F(map_list) F(map_show) F(map_check) F(attach) F(detach) F(service_add) F(service_set)     \
+	F(map_list)                                                                                \
+	F(map_show) F(map_check) F(attach) F(detach) F(service_add) F(service_set)                 \
 		F(service_listen) F(service_unlisten) F(service_rename) F(service_drain)           \
 			F(service_del) F(service_list) F(backend_add) F(backend_set)               \
 				F(backend_drain) F(backend_enable) F(backend_disable)              \

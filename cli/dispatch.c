@@ -87,6 +87,10 @@ const struct cli_command *cli_find(struct cli_args *a, bool abbreviate, struct p
 
 	if (!words || !list)
 		abort();
+	cmd = text ? named(text, NULL) : NULL;
+	if (cmd && (cmd->flags & CLI_HIDDEN))
+		goto out;
+	cmd = NULL;
 	n = candidates(0, NULL, words, list);
 	k = args_match("command", text ? text : "", list, n, abbreviate, err);
 	if (k < 0)
@@ -181,7 +185,7 @@ static int run(struct cli *c, int argc, const char *const *argv)
 		return -1;
 	if (!c->args.words) {
 		c->command = named("help", NULL);
-		c->out = c->args.set[OPT_HELP] ? c->out : stderr;
+		c->out = c->args.set[OPT_HELP] ? c->out : c->err;
 		return cmd_help(c) || !c->args.set[OPT_HELP] ? CLI_USAGE : CLI_OK;
 	}
 	if (c->args.set[OPT_HELP]) {

@@ -10,6 +10,7 @@ int main(int argc, char **argv)
 	bool out = isatty(STDOUT_FILENO);
 	struct cli c = {
 		.out = stdout,
+		.err = stderr,
 		.abbreviate = out || isatty(STDIN_FILENO),
 		.colour = out && !getenv("NO_COLOR"),
 	};

@@ -66,7 +66,7 @@ void cli_forget(struct cli *c)
 		free(c->note[--c->notes]);
 }
 
-static void print_error_json(const struct poise_error *err)
+static void print_error_json(FILE *out, const struct poise_error *err)
 {
 	struct json_object *o = json_object_new_object(), *e = json_object_new_object();
 
@@ -78,7 +78,7 @@ static void print_error_json(const struct poise_error *err)
 		json_object_object_add(e, "line", json_object_new_int(err->line));
 	json_add_known(e, "remedy", err->remedy);
 	json_object_object_add(o, "error", e);
-	fprintf(stderr, "%s\n", json_object_to_json_string_ext(o, JSON_FLAGS));
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_FLAGS));
 	json_object_put(o);
 }
 
@@ -87,10 +87,10 @@ void cli_print_error(const struct cli *c)
 	char text[sizeof(struct poise_error)];
 
 	if (c->json) {
-		print_error_json(&c->error);
+		print_error_json(c->err, &c->error);
 		return;
 	}
-	fprintf(stderr, "poise: %s\n", poise_error_text(&c->error, text, sizeof(text)));
+	fprintf(c->err, "poise: %s\n", poise_error_text(&c->error, text, sizeof(text)));
 	if (c->error.remedy[0])
-		fprintf(stderr, "       %s\n", c->error.remedy);
+		fprintf(c->err, "       %s\n", c->error.remedy);
 }
