@@ -188,6 +188,21 @@ static bool is_among(const char *key, const char *const *keys, size_t n)
 	return false;
 }
 
+/* The error for a mapping without a key that it needs: if another key is unknown, that is it,
+ * misspelled. */
+static int missing(struct parser *p, const struct tree_node *map, enum option_scope scope,
+		   const char *const *keys, size_t n, const char *what)
+{
+	for (size_t i = 0; i < map->items; i += 2) {
+		at(p, map->item[i]);
+		if (!is_among(map->item[i]->text, keys, n) &&
+		    !option_find(scope, map->item[i]->text))
+			return option_unknown(scope, map->item[i]->text, keys, n, p->err);
+	}
+	at(p, map);
+	return poise_fail(p->err, POISE_E_BAD_VALUE, "%s", what);
+}
+
 /* Address and port of a backend, written as one text or as two keys. */
 static int parse_endpoint(struct parser *p, const struct tree_node *n, union poise_addr *addr,
 			  __u16 *port)
@@ -198,7 +213,8 @@ static int parse_endpoint(struct parser *p, const struct tree_node *n, union poi
 
 	at(p, n);
 	if (!address)
-		return poise_fail(p->err, POISE_E_BAD_VALUE, "a backend without an address");
+		return missing(p, n, OPTION_BACKEND, backend_keys, BACKEND_KEYS,
+			       "a backend without an address");
 	text = need_text(p, address, "address");
 	if (!text)
 		return poise_error_about(p->err, "backend");
@@ -376,7 +392,8 @@ static int parse_service(struct parser *p, const struct tree_node *n)
 		return -1;
 	name = tree_value(n, "name");
 	if (!name)
-		return poise_fail(p->err, POISE_E_BAD_VALUE, "a service without a name");
+		return missing(p, n, OPTION_SERVICE, service_keys, SERVICE_KEYS,
+			       "a service without a name");
 	text = need_text(p, name, "name");
 	if (!text)
 		return poise_error_about(p->err, "service");
