@@ -9,6 +9,7 @@ set -euo pipefail
 # brings as well (nginx, say) does not count as missing.
 NEEDS='
 gcc:gcc
+/usr/include/stdlib.h:libc6-dev
 make:make
 pkg-config:pkg-config
 clang:clang
