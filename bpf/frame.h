@@ -47,8 +47,9 @@ static __always_inline answer_t frame_open(struct xdp_md *ctx, const struct pack
 
 	if (vlans > POISE_PATH_MAX_VLANS)
 		return DROP(BROKEN);
+	BOUND(vlans, 3);
 	*l3 = sizeof(*eth) + vlans * sizeof(struct vlan_tag);
-	if (UNLIKELY(data + p->l3 + p->length + FRAME_PAD < end) &&
+	if (UNLIKELY(end - data > p->l3 + p->length + FRAME_PAD) &&
 	    frame_trim(ctx, p->l3 + p->length))
 		return DROP(BROKEN);
 	grow = *l3 + extra - p->l3;

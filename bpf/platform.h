@@ -27,7 +27,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "words are put together from bytes: poise knows little-endian machines only");
 
 /* A word that others change while we look: read it once. */
-#define ONCE(x)	    (*(const volatile typeof(x) *)&(x))
+#define ONCE(x) (*(const volatile typeof(x) *)&(x))
+/* x is at most `mask`, as we know and the verifier is to know too: compilers drop a plain mask. */
+#define BOUND(x, mask)                                                                             \
+	do {                                                                                       \
+		asm volatile("" : "+r"(x));                                                        \
+		(x) &= (mask);                                                                     \
+	} while (0)
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* Hides from the compiler where a value came from. */
