@@ -84,12 +84,9 @@ static int keeper_housekeeping(struct keeper *k, struct poise_error *err)
 	rc = instance_tick(i, clock_ns(CLOCK_REALTIME), err);
 	if (rc > 0)
 		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
-	if (rc >= 0 && i->meta->committed != k->reclaimed) {
-		instance_grace(i);
+	/* It takes a grace period first, and 20 ms in all: only when something changed. */
+	if (rc >= 0 && i->meta->swept != i->meta->committed)
 		rc = instance_sweep(i, err);
-		if (rc >= 0)
-			k->reclaimed = i->meta->committed;
-	}
 	instance_unlock(i);
 	return rc < 0 ? -1 : 0;
 }

@@ -4,12 +4,12 @@
  * which an operator asked for.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "poised.h"
-#include "sole.h"
 
 #define FOLD_MS	   5 /* simulated at 200k connections/s: worst load 1.022 of the mean */
 #define SECOND_MS  1000
@@ -69,6 +69,14 @@ static void say_status(struct poised *p)
 		   cfg->services, backends, p->follow.plan.unresolved, p->follow.devices);
 }
 
+/* False once the pins were removed (poise reset). */
+static bool stands(const struct instance *i)
+{
+	struct stat st;
+
+	return fstat(i->lock_fd, &st) == 0 && st.st_nlink > 0;
+}
+
 static void on_second(uv_timer_t *timer)
 {
 	struct poised *p = timer->data;
@@ -78,9 +86,8 @@ static void on_second(uv_timer_t *timer)
 			rate_member(p, p->fold.range[r].first + k);
 	p->follow.due = true; /* neighbours to ask again, routes that are old */
 	say_status(p);
-	if (!sole_stands(p->sole)) {
+	if (!stands(p->instance)) {
 		log_line(LOG_LEVEL_WARNING, "the instance was removed; nothing is left to keep");
-		p->gone = true;
 		uv_stop(&p->loop);
 	}
 }

@@ -65,7 +65,6 @@ struct keeper {
 	bool stop;
 	const struct options *options;
 	struct instance *instance; /* its own handle */
-	__u64 reclaimed;	   /* generation up to which ids were given back */
 	__u64 saved;		   /* generation of the last good state */
 	bool told_fault;
 };
@@ -91,7 +90,6 @@ struct poised {
 	uv_timer_t devices_timer;
 	uv_poll_t network;
 	uv_signal_t hup, term, interrupt;
-	bool gone; /* the instance was removed under us */
 };
 
 /* Runs until SIGTERM, SIGINT, or the instance is removed. */

@@ -86,10 +86,3 @@ int sole_take(const struct instance_where *where, struct poise_error *err)
 	close(fd);
 	return -1;
 }
-
-bool sole_stands(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}

@@ -11,7 +11,5 @@
 /* Takes the place, for as long as the process lives; the descriptor, or -1 with an error that says
  * who has it. */
 int sole_take(const struct instance_where *where, struct poise_error *err);
-/* False once the directory was removed (poise reset): the place is no place any more. */
-bool sole_stands(int fd);
 
 #endif
