@@ -47,8 +47,11 @@ static void check_member(struct check *c, const struct derived *d, size_t m)
 
 	derived_member(d, m, &want);
 	want.nexthop = now.nexthop;
-	want.fade = now.live & POISE_L_FADING ? now.fade : 0;
-	want.live |= now.live & POISE_L_FADING;
+	/* the daemon's: a share above 0 while the member fades in */
+	if (now.fade && (now.live & POISE_L_FADING)) {
+		want.fade = now.fade;
+		want.live |= POISE_L_FADING;
+	}
 	for (size_t b = 0; b < sizeof(now); b++)
 		if (((const __u8 *)&now)[b] != ((const __u8 *)&want)[b]) {
 			check_say(c, "members",
