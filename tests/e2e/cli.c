@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The command `poise` as a user runs it, on an instance in the kernel: that it does what it says,
+ * that its output reads back, that a terminal gets what a terminal needs.
+ */
+#include <criterion/criterion.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../maps/instance.h"
+#include "../support/host.h"
+
+static struct host h;
+
+static void up(void)
+{
+	host_up(&h);
+}
+
+static void down(void)
+{
+	host_down(&h);
+}
+
+TestSuite(cli, .init = up, .fini = down, .timeout = 60);
+
+static void site(void)
+{
+	host_must(&h, "attach e0");
+	host_must(&h, "service add web 192.0.2.10:80 '[2001:db8::10]:80' forward l2 track always");
+	host_must(&h, "backend add web 10.0.0.1 10.0.0.2 10.0.0.3");
+}
+
+Test(cli, a_service_from_nothing)
+{
+	host_must(&h, "attach e0");
+	cr_assert(!strncmp(h.out, "attached to e0 in native mode (a new instance)", 46), "%s",
+		  h.out);
+	host_must(&h, "service add web 192.0.2.10:80 forward l2");
+	host_must(&h, "backend add web 10.0.0.1 10.0.0.2 weight 3");
+	cr_assert(strstr(h.out, "poised is not running"), "%s", h.out);
+	cr_assert_not(strstr(h.out, "cannot be reached"), "%s", h.out);
+	host_must(&h, "show web --columns service,up,backend,state,weight,share");
+	cr_assert_str_eq(h.out, " SERVICE   UP\n"
+				" web      2/2\n"
+				"   BACKEND   STATE  WEIGHT  SHARE\n"
+				"   10.0.0.1  up          3   50 %\n"
+				"   10.0.0.2  up          3   50 %\n");
+	host_must(&h, "backend set web 10.0.0.1 weight default");
+	host_must(&h, "show web --no-header --columns backend,share");
+	cr_assert_str_eq(h.out, "   10.0.0.1  25 %\n   10.0.0.2  75 %\n");
+	host_must(&h, "map check");
+	host_must(&h, "reset");
+	cr_assert_eq(host_poise(&h, "show"), 1);
+	cr_assert(strstr(h.err, "there is no instance"), "%s", h.err);
+}
+
+/* A neighbour that does not answer: said at once, with its reason, and the change is done. */
+Test(cli, a_backend_that_cannot_be_reached_is_added_and_named)
+{
+	site();
+	host_must(&h, "backend add web 10.0.0.77");
+	cr_assert(strstr(h.out, "backend 10.0.0.77 of web cannot be reached: "), "%s", h.out);
+	host_must(&h, "show web --no-header --columns backend,state");
+	cr_assert(strstr(h.out, "   10.0.0.77  unresolved\n"), "%s", h.out);
+	host_run(&h, "ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:77 dev e0 nud permanent");
+	host_must(&h, "service set web idle 1h");
+	host_must(&h, "show web --no-header --columns backend,state");
+	cr_assert(strstr(h.out, "   10.0.0.77  up\n"), "%s", h.out);
+}
+
+Test(cli, every_look_has_text_and_one_json_object)
+{
+	static const char *const looks[] = {
+		"status",
+		"show",
+		"show web",
+		"stats",
+		"stats web",
+		"stats web 10.0.0.1",
+		"flows",
+		"flows web",
+		"flows --count",
+		"service list",
+		"map list",
+		"map show members 1",
+		"map show services",
+		"map show meta --raw",
+		"map check",
+		"decap show",
+		"version",
+	};
+
+	site();
+	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		enum json_tokener_error err;
+		struct json_object *o;
+		int expected = strcmp(looks[i], "status") ? 0 : 3; /* poised does not run */
+
+		cr_assert_eq(host_poise(&h, "%s", looks[i]), expected, "%s: %s", looks[i], h.err);
+		cr_assert_str_empty(h.err, "%s: %s", looks[i], h.err);
+		cr_assert(*h.out, "%s", looks[i]);
+		cr_assert_eq(host_poise(&h, "%s --json", looks[i]), expected, "%s: %s", looks[i],
+			     h.err);
+		o = json_tokener_parse_verbose(h.out, &err);
+		cr_assert_eq(err, json_tokener_success, "%s: %s", looks[i], h.out);
+		cr_assert_eq(json_object_get_type(o), json_type_object, "%s", looks[i]);
+		cr_assert(json_object_object_get_ex(o, "poise", NULL), "%s: %s", looks[i], h.out);
+		cr_assert_eq(strchr(h.out, '\n'), h.out + strlen(h.out) - 1, "%s: one line",
+			     looks[i]);
+		json_object_put(o);
+	}
+}
+
+Test(cli, save_in_a_fresh_instance_saves_the_same)
+{
+	char *first;
+
+	site();
+	host_must(&h, "service add dns 192.0.2.53:53/udp '192.0.2.53:*' policy source-hash "
+		      "forward ipip source 10.0.0.254 udp 30s table-size 65537");
+	host_must(&h, "backend add dns 10.0.0.4 weight 0 name four");
+	host_must(&h, "backend add dns 10.0.0.6 forward l2 admin disabled");
+	host_must(&h, "backend drain web 10.0.0.2");
+	for (int all = 0; all < 2; all++) {
+		host_must(&h, "save%s", all ? " --all" : "");
+		first = strdup(h.out);
+		host_file(&h, "saved.yaml", first);
+		host_must(&h, "reset");
+		host_must(&h, "apply %s/saved.yaml", h.dir);
+		host_must(&h, "save%s", all ? " --all" : "");
+		cr_assert_str_eq(h.out, first);
+		host_must(&h, "apply %s/saved.yaml", h.dir);
+		cr_assert(strstr(h.out, "it is what was in force"), "%s", h.out);
+		host_must(&h, "diff %s/saved.yaml", h.dir);
+		host_must(&h, "map check");
+		free(first);
+	}
+}
+
+Test(cli, apply_and_diff_agree)
+{
+	site();
+	host_must(&h, "save > %s/a.yaml", h.dir);
+	host_must(&h, "apply %s/a.yaml", h.dir); /* the file owns web now */
+	host_must(&h, "service add handy 192.0.2.77:80 forward l2");
+	host_run(&h,
+		 "sed -e 's/10.0.0.3/10.0.0.4/' -e 's/policy: maglev/policy: source-hash/' "
+		 "%s/a.yaml > %s/b.yaml",
+		 h.dir, h.dir);
+	cr_assert_eq(host_poise(&h, "diff %s/b.yaml", h.dir), 3, "%s", h.err);
+	cr_assert(strstr(h.out, "+ backend web 10.0.0.4\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "- backend web 10.0.0.3\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "~ service web policy maglev -> source-hash\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "service handy was made by hand"), "%s", h.out);
+	host_must(&h, "apply --dry-run %s/b.yaml", h.dir);
+	cr_assert(strstr(h.out, "~ service web policy maglev -> source-hash\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "nothing was changed (--dry-run)."), "%s", h.out);
+	host_must(&h, "apply --merge %s/b.yaml", h.dir);
+	host_must(&h, "show web --no-header --columns backend");
+	cr_assert(strstr(h.out, "10.0.0.3") && strstr(h.out, "10.0.0.4"), "%s", h.out);
+	host_must(&h, "apply %s/b.yaml", h.dir);
+	host_must(&h, "save");
+	cr_assert(!strstr(h.out, "10.0.0.3") && strstr(h.out, "handy"), "%s", h.out);
+	cr_assert_eq(host_poise(&h, "diff %s/b.yaml --json", h.dir), 3);
+	cr_assert(strstr(h.out, "\"differences\":[]"), "only handy: %s", h.out);
+	host_must(&h, "service del handy");
+	host_must(&h, "diff %s/b.yaml", h.dir);
+}
+
+Test(cli, apply_attaches_the_file_s_interfaces)
+{
+	host_file(&h, "f.yaml", "interfaces: [ { device: e0, mode: generic } ]\nservices: []\n");
+	host_must(&h, "apply %s/f.yaml", h.dir);
+	cr_assert_eq(host_poise(&h, "status"), 3);
+	cr_assert(strstr(h.out, "e0, generic mode"), "%s", h.out);
+	host_run(&h, "ip link show dev e0");
+	cr_assert(strstr(h.out, "xdpgeneric"), "%s", h.out);
+	host_must(&h, "detach e0");
+	host_run(&h, "ip link show dev e0");
+	cr_assert_not(strstr(h.out, "xdp"), "%s", h.out);
+}
+
+Test(cli, the_boot_file_is_saved_compared_and_taken_by_a_new_instance)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/etc/poise/%s.yaml", h.instance);
+	site();
+	host_must(&h, "save --boot");
+	cr_assert(strstr(h.out, path), "%s", h.out);
+	host_run(&h, "stat -c %%a %s", path);
+	cr_assert_str_eq(h.out, "600\n", "the hash-key is a secret");
+	host_must(&h, "diff -q");
+	cr_assert_eq(host_poise(&h, "status"), 3);
+	cr_assert_not(strstr(h.out, "differs from the boot file"), "%s", h.out);
+	host_must(&h, "backend del web 10.0.0.1 --now");
+	cr_assert_eq(host_poise(&h, "status"), 3);
+	cr_assert(strstr(h.out, "differs from the boot file"), "%s", h.out);
+	host_must(&h, "reset");
+	host_must(&h, "attach e0");
+	host_must(&h, "show web --no-header --columns backend,state");
+	cr_assert_str_eq(h.out, "   10.0.0.1  up\n   10.0.0.2  up\n   10.0.0.3  up\n");
+	host_must(&h, "diff");
+	host_run(&h, "rm -f %s; rmdir /etc/poise 2>/dev/null", path);
+}
+
+Test(cli, wait_returns_when_drained_or_says_that_it_is_not)
+{
+	site();
+	host_must(&h, "backend drain web 10.0.0.1 --wait=10s");
+	cr_assert(strstr(h.out, "drained after "), "%s", h.out);
+	host_must(&h, "backend enable web 10.0.0.1 --wait=10s");
+	host_must(&h, "backend del web 10.0.0.1 --wait=10s");
+	cr_assert(strstr(h.out, "gone after "), "%s", h.out);
+	/* track auto counts no flows: nobody can say that it is drained before its deadline */
+	host_must(&h, "service set web track auto");
+	cr_assert_eq(host_poise(&h, "backend drain web 10.0.0.2 --wait=300ms --json"), 3, "%s",
+		     h.err);
+	cr_assert(strstr(h.out, "1 of 1 not drained after"), "%s", h.out);
+	host_must(&h, "backend drain web 10.0.0.2 deadline 1s --wait=20s");
+}
+
+/* A flow word as a packet would leave it. */
+static void put_flow(struct instance *i, size_t bucket, __u16 member, __u64 state)
+{
+	i->flows[bucket].word[0] =
+		0x12345678ull << POISE_WORD_TAG_SHIFT | (__u64)member << POISE_WORD_MEMBER_SHIFT |
+		state << POISE_WORD_STATE_SHIFT | (instance_stamp_now(i) & POISE_WORD_STAMP);
+}
+
+Test(cli, flows_are_listed_and_filtered)
+{
+	struct instance_where where = {.name = h.instance};
+	struct poise_error err = {0};
+	struct instance *i;
+	struct config *cfg;
+
+	site();
+	cr_assert_eq(instance_open(&i, &where, &err), 0, "%s", err.message);
+	cr_assert_eq(instance_load(i, &cfg, &err), 0);
+	put_flow(i, 1, cfg->service[0]->member[0].id, POISE_FLOW_EST);
+	put_flow(i, 2, cfg->service[0]->member[0].id, POISE_FLOW_NEW);
+	put_flow(i, 3, cfg->service[0]->member[2].id, POISE_FLOW_FIN);
+	config_free(cfg);
+	instance_close(i);
+	host_must(&h, "flows --count");
+	cr_assert_str_eq(h.out, "3\n");
+	host_must(&h, "flows web 10.0.0.1 --count");
+	cr_assert_str_eq(h.out, "2\n");
+	host_must(&h, "flows web state closing --no-header");
+	cr_assert(!strncmp(h.out, "web  10.0.0.3  closing  ", 24), "%s", h.out);
+	host_must(&h, "flows idle 1h --count");
+	cr_assert_str_eq(h.out, "0\n");
+	host_must(&h, "flows web --json");
+	cr_assert(strstr(h.out, "\"state\":\"established\""), "%s", h.out);
+	cr_assert_eq(host_poise(&h, "flows state dead"), 2);
+}
+
+Test(cli, watch_paints_in_place_on_a_terminal_and_lines_elsewhere)
+{
+	const char *p;
+	int frames = 0;
+
+	site();
+	host_run(&h, "timeout -s INT 1 poise --instance $I show --watch=200ms");
+	for (p = h.out; (p = strstr(p, " SERVICE ")); p++)
+		frames++;
+	cr_assert_geq(frames, 2, "%s", h.out);
+	cr_assert_not(strchr(h.out, '\033'), "%s", h.out);
+	host_run(&h, "timeout -s INT 1 poise --instance $I show --watch 200ms --json | tail -1");
+	cr_assert(json_tokener_parse(h.out), "%s", h.out);
+	host_run(&h,
+		 "TERM=xterm timeout 5 script -qec "
+		 "'stty rows 4 cols 30; timeout -s INT 1 poise --instance $I show --watch=200ms' "
+		 "/dev/null");
+	cr_assert(strstr(h.out, "\033[H"), "%s", h.out);
+	p = strrchr(h.out, 'H');
+	cr_assert(strstr(h.out, "\033[2m"), "headings are faint on a terminal: %s", h.out);
+	cr_assert_not(strstr(h.out, "POLICY"), "cut at the window's edge: %s", h.out);
+	cr_assert_not(strstr(h.out, "10.0.0.1"), "cut at the window's end: %s", h.out);
+}
+
+Test(cli, colour_only_on_a_terminal_and_without_no_color)
+{
+	site();
+	host_must(&h, "show");
+	cr_assert_not(strchr(h.out, '\033'));
+	host_run(&h, "script -qec 'poise --instance $I show' /dev/null");
+	cr_assert(strstr(h.out, "\033[32mup\033[0m"), "%s", h.out);
+	host_run(&h, "NO_COLOR=1 script -qec 'poise --instance $I show' /dev/null");
+	cr_assert_not(strchr(h.out, '\033'), "%s", h.out);
+	/* and so are short words */
+	host_run(&h, "script -qec 'poise --instance $I back s web 10.0.0.1 wei 4' /dev/null");
+	cr_assert_eq(h.status, 0, "%s", h.out);
+	cr_assert_eq(host_poise(&h, "back s web 10.0.0.1 wei 4"), 2);
+}
+
+Test(cli, writers_wait_for_each_other)
+{
+	site();
+	host_run(&h, "for n in 1 2 3 4 5 6 7 8; do poise --instance $I -q service add s$n "
+		     "192.0.2.20:800$n forward l2 & done; wait");
+	cr_assert_eq(h.status, 0);
+	cr_assert_str_empty(h.err);
+	host_must(&h, "service list --no-header | grep -c ' 192.0.2.20:800'");
+	cr_assert_str_eq(h.out, "8\n");
+	host_must(&h, "map check");
+}
+
+Test(cli, output_that_cannot_be_written_is_a_failure)
+{
+	site();
+	cr_assert_eq(host_poise(&h, "show > /dev/full"), 1);
+	cr_assert(strstr(h.err, "standard output"), "%s", h.err);
+}
+
+Test(cli, bash_completes_from_the_instance)
+{
+	site();
+	host_run(&h, "source <(poise completion bash); COMP_LINE='poise --instance '$I' show '; "
+		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}; "
+		     "COMP_LINE='poise --instance '$I' backend drain web 10.0.0'; "
+		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}; "
+		     "COMP_LINE='poise service add x 1.2.3.4:80 forward '; "
+		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}");
+	cr_assert_str_eq(h.out, "web\n10.0.0.1 10.0.0.2 10.0.0.3\nl2 ipip\n", "%s", h.err);
+	for (int i = 0; i < 2; i++) {
+		const char *shell = i ? "fish" : "zsh";
+
+		host_must(&h, "completion %s > %s/c", shell, h.dir);
+		if (host_run(&h, "command -v %s", shell) == 0)
+			cr_assert_eq(host_run(&h, "%s -n %s/c", shell, h.dir), 0, "%s: %s", shell,
+				     h.err);
+	}
+}
+
+Test(cli, decap_on_the_backend_side)
+{
+	host_must(&h, "decap attach e0 192.0.2.10 2001:db8::10");
+	cr_assert(strstr(h.out, "e0 unwraps packets for 2 addresses"), "%s", h.out);
+	host_must(&h, "decap show");
+	cr_assert(strstr(h.out, "e0 ") && strstr(h.out, "192.0.2.10") &&
+			  strstr(h.out, "2001:db8::10"),
+		  "%s", h.out);
+	host_must(&h, "decap detach e0");
+	host_must(&h, "decap show");
+	cr_assert_not(strstr(h.out, "192.0.2.10"), "%s", h.out);
+	cr_assert_eq(host_poise(&h, "decap detach e0"), 1);
+	cr_assert_eq(host_poise(&h, "decap attach e0"), 2);
+}
