@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,8 +80,15 @@ void tally_status(struct tally *t, bool over)
 		t->status_fd = -1;
 }
 
-void tally_summary(const struct tally *t, FILE *out)
+static int by_name(const void *a, const void *b)
 {
+	return strcmp(((const struct tally_backend *)a)->name,
+		      ((const struct tally_backend *)b)->name);
+}
+
+void tally_summary(struct tally *t, FILE *out)
+{
+	qsort(t->backend, t->backends, sizeof(t->backend[0]), by_name);
 	fprintf(out, "%lu requests, %lu failed, p50 %.1f ms, p99 %.1f ms, longest %.1f ms\n",
 		t->done, t->failed, tally_percentile(t, 50), tally_percentile(t, 99),
 		t->longest / 1e3);

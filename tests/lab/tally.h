@@ -45,6 +45,7 @@ void tally_add(struct tally *t, const struct tally_result *r);
 double tally_percentile(const struct tally *t, double percent);
 /* Rewrites the status line, and lets the log's readers see what there is. */
 void tally_status(struct tally *t, bool over);
-void tally_summary(const struct tally *t, FILE *out);
+/* Totals, and who answered how often, by name. */
+void tally_summary(struct tally *t, FILE *out);
 
 #endif

@@ -203,26 +203,37 @@ pid_t lab_start(const struct lab *l, const char *node, const char *fmt, ...)
 	return start(l, node, command, log);
 }
 
+/* Starts it with a log of its own and waits until that has the word "ready". */
+static pid_t start_ready(const struct lab *l, const char *node, char *command)
+{
+	static unsigned int starts;
+	double deadline = now() + 20;
+	char log[96], shown[64];
+	pid_t pid;
+
+	snprintf(log, sizeof(log), "%s.%s.%u", l->log, node, starts++);
+	snprintf(shown, sizeof(shown), "%s", command);
+	pid = start(l, node, command, log);
+	while (lab_host(NULL, "grep -q ready %s", log)) {
+		bool lives = waitpid(pid, NULL, WNOHANG) == 0;
+
+		lab_host(NULL, "cat %s", log);
+		cr_assert(lives && now() < deadline, "%s# %s\n%s\n%s", node, shown,
+			  lives ? "does not get ready" : "ended", output);
+		nap();
+	}
+	return pid;
+}
+
 pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
 {
-	static unsigned int servers;
-	char command[COMMAND], log[96];
-	double deadline = now() + 10;
+	char command[COMMAND];
 	va_list ap;
-	pid_t pid;
 
 	va_start(ap, fmt);
 	vsnprintf(command, sizeof(command), fmt, ap);
 	va_end(ap);
-	snprintf(log, sizeof(log), "%s.%s.%u", l->log, node, servers++);
-	pid = start(l, node, command, log);
-	while (lab_host(NULL, "grep -q ready %s", log)) {
-		lab_host(NULL, "cat %s", log);
-		cr_assert(now() < deadline && waitpid(pid, NULL, WNOHANG) == 0,
-			  "%s# %s\ndoes not get ready\n%s", node, fmt, output);
-		nap();
-	}
-	return pid;
+	return start_ready(l, node, command);
 }
 
 void lab_stop(pid_t pid, int sig)
@@ -233,15 +244,8 @@ void lab_stop(pid_t pid, int sig)
 
 pid_t lab_poised(const struct lab *l, const char *node, const char *options)
 {
-	pid_t pid = lab_start(l, node, "poised %s", options);
-	double deadline = now() + 20;
+	char command[COMMAND];
 
-	/* status says 3 while something is degraded, but then it answers. */
-	while (lab_run(l, node, NULL, "poise status") == 1) {
-		cr_assert(now() < deadline && waitpid(pid, NULL, WNOHANG) == 0,
-			  "poised on %s does not start: %s", node,
-			  (lab_host(NULL, "cat %s.%s", l->log, node), output));
-		nap();
-	}
-	return pid;
+	snprintf(command, sizeof(command), "poised %s", options);
+	return start_ready(l, node, command);
 }

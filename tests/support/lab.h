@@ -42,7 +42,7 @@ pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Signals it and waits for its end. */
 void lab_stop(pid_t pid, int sig);
-/* The pid of a freshly started poised that answers; options are more words for it, or "". */
+/* Starts poised with these options, or "", and waits until it says it is ready. */
 pid_t lab_poised(const struct lab *l, const char *node, const char *options);
 
 /* Runs a shell command here, outside any node; its exit status. */
