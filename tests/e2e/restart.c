@@ -83,6 +83,22 @@ static pid_t started(void)
 	return daemon;
 }
 
+/* Where packets went, by everybody's counters. */
+static const char *where(void)
+{
+	static char text[16384];
+
+	snprintf(text, sizeof(text), "%s",
+		 lab_must(&lab, "lb1",
+			  "poise stats flood | head -8; ethtool -S eth0 | grep -v ': 0$'"));
+	strncat(text,
+		lab_must(&lab, "router",
+			 "for d in lb1 b1 b2; do ip -s link show $d-eth0; "
+			 "ethtool -S $d-eth0 | grep -v ': 0$'; done"),
+		sizeof(text) - strlen(text) - 1);
+	return text;
+}
+
 Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
 {
 	unsigned long sent, got;
@@ -111,7 +127,7 @@ Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
 	sent = number_after(out, "sent ");
 	cr_assert(sent >= PACKETS && number_after(out, " s, ") >= RATE_LEAST, "%s", out);
 	got = received();
-	cr_assert_eq(got, sent, "%lu of %lu packets lost", sent - got, sent);
+	cr_assert_eq(got, sent, "%lu of %lu packets lost\n%s", sent - got, sent, where());
 	program();
 	lab_stop(daemon, SIGTERM);
 	lab_down(&lab);
