@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The small steps of reading a tree: of which kind a node must be, and an option from a pair.
+ */
+#include <string.h>
+
+#include "config_parse.h"
+
+void parse_at(struct parser *p, const struct tree_node *n)
+{
+	p->err->line = n->line;
+}
+
+int parse_need(struct parser *p, const struct tree_node *n, enum tree_kind kind, const char *what)
+{
+	parse_at(p, n);
+	if (tree_is_null(n))
+		return poise_fail(p->err, POISE_E_BAD_VALUE, "%s: has no value", what);
+	if (n->kind != kind)
+		return poise_fail(p->err, POISE_E_BAD_VALUE, "%s: must be %s, not %s", what,
+				  tree_kind_word(kind), tree_kind_word(n->kind));
+	return 0;
+}
+
+const char *parse_text(struct parser *p, const struct tree_node *n, const char *what)
+{
+	return parse_need(p, n, TREE_TEXT, what) ? NULL : n->text;
+}
+
+int parse_option(struct parser *p, enum option_scope scope, const struct tree_node *key,
+		 const struct tree_node *value, void *obj, const char *const *more, size_t n)
+{
+	const struct option *o = option_find(scope, key->text);
+	const char *text;
+
+	parse_at(p, key);
+	if (!o)
+		return option_unknown(scope, key->text, more, n, p->err);
+	text = parse_text(p, value, key->text);
+	return text ? option_set(o, obj, text, p->err) : -1;
+}
+
+bool parse_among(const char *key, const char *const *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+int parse_missing(struct parser *p, const struct tree_node *map, enum option_scope scope,
+		  const char *const *keys, size_t n, const char *what)
+{
+	for (size_t i = 0; i < map->items; i += 2) {
+		parse_at(p, map->item[i]);
+		if (!parse_among(map->item[i]->text, keys, n) &&
+		    !option_find(scope, map->item[i]->text))
+			return option_unknown(scope, map->item[i]->text, keys, n, p->err);
+	}
+	parse_at(p, map);
+	return poise_fail(p->err, POISE_E_BAD_VALUE, "%s", what);
+}
