@@ -18,7 +18,9 @@ struct driver_mix {
 	__u32 flows;		  /* how many different ones, a power of two, less 1 */
 	__u32 kinds;		  /* bit per packet kind that may be sent (driver.bpf.c) */
 	__u32 seed;		  /* CPUs with one seed send the same packets in the same order */
-	__u32 spare[9];
+	__u32 abreast;		  /* wait a moment for CPU `peer` to come as far */
+	__u32 peer;
+	__u32 spare[7];
 };
 
 #define DRIVER_SYN  0x1

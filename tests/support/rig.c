@@ -6,11 +6,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <limits.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #include "tests/support/driver.skel.h"
 
 #define PATH_UNRESOLVED 9
+#define RIG_NAME	"test-rig-%d"
 
 static struct rig *opened; /* what rig_cleanup removes */
 
@@ -154,6 +157,23 @@ static void open_driver(struct rig *r)
 				       BPF_ANY));
 }
 
+/* What tests that were killed have left. */
+static void remove_stale(void)
+{
+	struct instance_where where = {0};
+	DIR *dir = opendir(POISE_PIN_ROOT);
+	struct dirent *entry;
+	int pid;
+
+	while (dir && (entry = readdir(dir))) {
+		where.name = entry->d_name;
+		if (sscanf(entry->d_name, RIG_NAME, &pid) == 1 && kill(pid, 0) && errno == ESRCH)
+			attach_reset(&where, NULL);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 void rig_open(struct rig *r, const char *yaml)
 {
 	struct config cfg = {.has_limits = true,
@@ -169,7 +189,8 @@ void rig_open(struct rig *r, const char *yaml)
 	bool created;
 
 	memset(r, 0, sizeof(*r));
-	snprintf(r->name, sizeof(r->name), "test-rig-%d", getpid());
+	remove_stale();
+	snprintf(r->name, sizeof(r->name), RIG_NAME, getpid());
 	r->where.name = r->name;
 	make_devices(r);
 	opened = r;
