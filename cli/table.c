@@ -125,6 +125,12 @@ const struct cli_command cli_commands[] = {
 	 NO_KEYS, .help = "Stops unwrapping on a device."},
 	{BEHIND, .name = "decap show", .run = cmd_decap_show, .usage = "", .complete = "", NO_KEYS,
 	 TAKES(OPT_BIT(NO_HEADER)), .help = "Where packets are unwrapped, and how many were."},
+	{BEHIND, .name = "decap check", .run = cmd_decap_check, .usage = "[DEV ADDR...]",
+	 .complete = "d-", NO_KEYS,
+	 .help = "What this host lacks to answer clients directly, and the command that mends it.",
+	 .about = "Without words it checks the devices where packets are unwrapped, for their "
+		  "addresses; behind l2 name the device and the service's addresses. Exit status "
+		  "3 if anything is lacking."},
 
 	{ALSO, .name = "reset", .run = cmd_reset, .usage = "", .complete = "", NO_KEYS,
 	 .help = "Removes everything of an instance: services, flows, programs, maps."},

@@ -134,10 +134,10 @@ static const struct nlmsghdr *receive_answer(struct net *n, char *buf, struct po
 }
 
 /* Takes in one read of a dump. 1: more to come, 0: complete, -1: failed, with errno. */
-static int dump_take(struct net *n, const char *buf, int left, bool *overtaken)
+static int table_take(struct net *n, const char *buf, int left, net_each one, void *ctx,
+		      bool *overtaken)
 {
 	const struct nlmsghdr *h = (const struct nlmsghdr *)buf;
-	__u64 now = net_now();
 
 	for (; net_message_ok(h, left); h = mnl_nlmsg_next(h, &left)) {
 		if (h->nlmsg_seq != n->seq)
@@ -150,12 +150,13 @@ static int dump_take(struct net *n, const char *buf, int left, bool *overtaken)
 			errno = EIO;
 			return -1;
 		}
-		net_cache_message(&n->cache, h, now);
+		one(ctx, h);
 	}
 	return 1;
 }
 
-static int dump(struct net *n, __u16 type, bool *overtaken, struct poise_error *err)
+int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
+	      struct poise_error *err)
 {
 	char buf[MESSAGE_BYTES];
 	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
@@ -164,17 +165,21 @@ static int dump(struct net *n, __u16 type, bool *overtaken, struct poise_error *
 
 	h->nlmsg_type = type;
 	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	mnl_nlmsg_put_extra_header(h, type == RTM_GETLINK ? sizeof(struct ifinfomsg)
-							  : sizeof(struct ndmsg));
+	mnl_nlmsg_put_extra_header(h, header);
 	if (send_request(n, h, err) < 0)
 		return -1;
 	do {
 		length = mnl_socket_recvfrom(n->asking, buf, sizeof(buf));
-		rc = length < 0 ? -1 : dump_take(n, buf, length, overtaken);
+		rc = length < 0 ? -1 : table_take(n, buf, length, one, ctx, overtaken);
 	} while (rc == 1 || (length < 0 && errno == EINTR));
 	if (rc < 0)
 		return poise_fail_errno(err, "cannot read the kernel's tables by netlink");
 	return 0;
+}
+
+static void into_cache(void *ctx, const struct nlmsghdr *h)
+{
+	net_cache_message(ctx, h, net_now());
 }
 
 int net_dump(struct net *n, struct poise_error *err)
@@ -185,8 +190,10 @@ int net_dump(struct net *n, struct poise_error *err)
 	for (int tries = 0; overtaken && tries < DUMP_TRIES; tries++) {
 		overtaken = false;
 		net_cache_forget(&n->cache, net_now());
-		if (dump(n, RTM_GETLINK, &overtaken, err) < 0 ||
-		    dump(n, RTM_GETNEIGH, &overtaken, err) < 0)
+		if (net_table(n, RTM_GETLINK, sizeof(struct ifinfomsg), into_cache, &n->cache,
+			      &overtaken, err) < 0 ||
+		    net_table(n, RTM_GETNEIGH, sizeof(struct ndmsg), into_cache, &n->cache,
+			      &overtaken, err) < 0)
 			return -1;
 	}
 	/* Still overtaken: the events that follow tell the rest. */

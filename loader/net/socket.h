@@ -20,6 +20,11 @@ struct net {
 
 __u64 net_now(void); /* CLOCK_MONOTONIC ns */
 
+/* Reads one of the kernel's tables: asks with `type` and a zeroed family header of that size, calls
+ * one(ctx, message) for every entry. *overtaken is set if the table changed under the reading. */
+typedef void (*net_each)(void *ctx, const struct nlmsghdr *h);
+int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
+	      struct poise_error *err);
 /* Reads links and neighbours anew. */
 int net_dump(struct net *n, struct poise_error *err);
 /* Asks for the route again if its answer is void or old. */
