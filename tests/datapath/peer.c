@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Packets in and packets out as another load balancer's own tests have them (peer-vectors.json),
+ * compared where the two must agree: verdict, what is passed or dropped untouched, the packet
+ * inside, and of what goes around it family, protocol, TTL, TOS, size and MAC addresses. Which
+ * backend is chosen, and the outer source, are each balancer's own business.
+ *
+ * Where poise means to do otherwise, `deviations` says why, and what it does is checked instead.
+ */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <json-c/json.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/rig.h"
+
+/* The file stands in the binary, so that it is at hand wherever the test runs. */
+__asm__(".section .rodata\n"
+	".global peer_vectors\n"
+	"peer_vectors: .incbin \"tests/datapath/peer-vectors.json\"\n"
+	".byte 0\n"
+	".previous\n");
+extern const char peer_vectors[];
+
+#define SET "base"
+
+#define PING                                                                                       \
+	"it answers echo requests itself; here they are the host's, until addresses are claimed"
+#define ICMP	 "errors that follow the packet they quote are a later part of poise; passed until then"
+#define FRAGMENT "fragments are left to the stack, never dropped (cases.md)"
+#define QUIC                                                                                       \
+	"it reads server ids in QUIC connection ids, and knows one of each family for a server; "  \
+	"poise hashes the 5-tuple over the backends of the service"
+
+static const struct deviation {
+	int index; /* of the vector in its set */
+	int verdict;
+	const char *why;
+} deviations[] = {
+	{8, XDP_PASS, PING},
+	{9, XDP_PASS, PING},
+	{10, XDP_PASS, ICMP},
+	{11, XDP_PASS, ICMP},
+	{13, XDP_PASS, FRAGMENT},
+	{14, XDP_PASS, FRAGMENT},
+	{26, XDP_TX, QUIC},
+	{27, XDP_TX, QUIC},
+	{29, XDP_TX, QUIC},
+	{30, XDP_TX, QUIC},
+	{31, XDP_TX, QUIC},
+	{32, XDP_TX, QUIC},
+	{34, XDP_TX, QUIC},
+	{35, XDP_TX, QUIC},
+	{12, XDP_TX, "IP options are no reason to drop (not to follow, says the file)"},
+};
+
+static struct rig rig;
+
+TestSuite(peer, .fini = rig_cleanup);
+
+static struct json_object *get(struct json_object *from, const char *key)
+{
+	struct json_object *value = NULL;
+
+	cr_assert(json_object_object_get_ex(from, key, &value), "peer-vectors.json has no %s", key);
+	return value;
+}
+
+static const char *text(struct json_object *from, const char *key)
+{
+	return json_object_get_string(get(from, key));
+}
+
+/* ---- the set-up
+ * --------------------------------------------------------------------------------*/
+
+static void add_service(char *yaml, size_t size, size_t number, struct json_object *vip)
+{
+	struct json_object *reals = get(vip, "reals");
+	const char *address = text(vip, "address");
+	bool six = strchr(address, ':');
+	size_t used = strlen(yaml);
+
+	used += (size_t)snprintf(
+		yaml + used, size - used,
+		"  - { name: s%zu, forward: ipip, listen: [ '%s%s%s:%d%s' ], backends: [", number,
+		six ? "[" : "", address, six ? "]" : "", json_object_get_int(get(vip, "port")),
+		json_object_get_int(get(vip, "proto")) == 17 ? "/udp" : "");
+	for (size_t k = 0; k < json_object_array_length(reals); k++)
+		used += (size_t)snprintf(
+			yaml + used, size - used, "%s { address: '%s' }", k ? "," : "",
+			json_object_get_string(json_object_array_get_idx(reals, k)));
+	snprintf(yaml + used, size - used, " ] }\n");
+}
+
+/* The MAC addresses of the vectors in place of the rig's. */
+static void set_nexthops(void)
+{
+	static const __u8 gateway[6] = {0x00, 0x00, 0xde, 0xad, 0xbe, 0xaf};
+	struct poise_path path = {.ifindex = rig.lo, .mtu = RIG_MTU, .smac = {0x02}};
+	struct poise_error err = {0};
+	__u16 index;
+
+	inet_pton(AF_INET, "172.16.0.1", &path.src4);
+	inet_pton(AF_INET6, "0100::1", &path.src6);
+	cr_assert(!instance_lock(rig.i, &err));
+	index = instance_path(rig.i, &path, &err);
+	cr_assert(index, "%s", err.message);
+	for (size_t s = 0; s < rig.cfg->services; s++)
+		for (size_t m = 0; m < rig.cfg->service[s]->members; m++)
+			instance_set_nexthop(rig.i, rig.cfg->service[s]->member[m].id,
+					     INSTANCE_NEXTHOP(gateway, index));
+	instance_unlock(rig.i);
+}
+
+static void set_up(struct json_object *all)
+{
+	static char yaml[8192] = "services:\n";
+	struct json_object *vips = get(get(get(all, "setups"), SET), "vips");
+
+	for (size_t k = 0; k < json_object_array_length(vips); k++)
+		add_service(yaml, sizeof(yaml), k, json_object_array_get_idx(vips, k));
+	rig_open(&rig, yaml);
+	set_nexthops();
+}
+
+/* ---- comparing
+ * ---------------------------------------------------------------------------------*/
+
+struct vector {
+	int index;
+	const char *kind; /* encap, unchanged, reply_in_place */
+	int verdict;
+	struct frame in, expected, out;
+	int got;
+	char fault[160]; /* the first difference that counts */
+};
+
+static void read_frame(struct frame *f, const char *hex)
+{
+	unsigned int byte;
+
+	memset(f, 0, sizeof(*f));
+	for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		f->byte[f->length++] = (__u8)byte;
+}
+
+static void read_vector(struct vector *v, struct json_object *o)
+{
+	static const char *const verdicts[] = {"XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX"};
+
+	memset(v, 0, sizeof(*v));
+	v->index = json_object_get_int(get(o, "index"));
+	v->kind = text(get(o, "neutral"), "kind");
+	while (strcmp(verdicts[v->verdict], text(o, "verdict")) != 0)
+		v->verdict++;
+	read_frame(&v->in, text(o, "input_hex"));
+	read_frame(&v->expected, text(o, "expected_output_hex"));
+}
+
+#define FAULT(v, ...) snprintf((v)->fault, sizeof((v)->fault), __VA_ARGS__)
+
+static bool is_backend(const __u8 *address, size_t n)
+{
+	for (size_t s = 0; s < rig.cfg->services; s++)
+		for (size_t m = 0; m < rig.cfg->service[s]->members; m++)
+			if (!memcmp(rig.cfg->service[s]->member[m].conf.addr.b + 16 - n, address,
+				    n))
+				return true;
+	return false;
+}
+
+/* Of an outer header: what must be equal, as offsets into it. */
+static void compare_outer(struct vector *v, size_t at)
+{
+	static const size_t four[] = {0, 1, 2, 3, 8, 9}; /* version, TOS, length, TTL, protocol */
+	static const size_t six[] = {4, 5, 6, 7};	 /* length, next header, hop limit */
+	const __u8 *want = v->expected.byte + at, *is = v->out.byte + at;
+	bool v6 = want[0] >> 4 == 6;
+	size_t n = v6 ? sizeof(six) / sizeof(six[0]) : sizeof(four) / sizeof(four[0]);
+
+	if (v6 && (want[0] != is[0] || (want[1] & 0xf0) != (is[1] & 0xf0)))
+		FAULT(v, "version or traffic class");
+	for (size_t k = 0; k < n; k++)
+		if (want[v6 ? six[k] : four[k]] != is[v6 ? six[k] : four[k]])
+			FAULT(v, "byte %zu of the outer header: %02x, not %02x",
+			      v6 ? six[k] : four[k], is[v6 ? six[k] : four[k]],
+			      want[v6 ? six[k] : four[k]]);
+	if (!(v6 ? is_backend(is + 24, 16) : is_backend(is + 16, 4)))
+		FAULT(v, "the outer destination is no backend");
+}
+
+static void compare_encap(struct vector *v)
+{
+	size_t at = frame_ip_at(&v->in), inner = v->in.length - at;
+
+	if (v->out.length != v->expected.length)
+		FAULT(v, "%zu bytes, not %zu", v->out.length, v->expected.length);
+	else if (memcmp(v->out.byte, v->expected.byte, ETH_HLEN) != 0)
+		FAULT(v, "MAC addresses or Ethernet type");
+	else if (memcmp(v->out.byte + v->out.length - inner, v->in.byte + at, inner) != 0)
+		FAULT(v, "the packet inside was changed");
+	else
+		compare_outer(v, at);
+}
+
+static const struct deviation *deviation(int index)
+{
+	for (size_t k = 0; k < sizeof(deviations) / sizeof(deviations[0]); k++)
+		if (deviations[k].index == index)
+			return &deviations[k];
+	return NULL;
+}
+
+/* Forwarded where the vector is not, or over another family: by what poise itself promises. The
+ * services concerned have IPv4 backends. */
+static void compare_own(struct vector *v)
+{
+	static const __u8 around[] = {0x00, 0x00, 0xde, 0xad, 0xbe, 0xaf, 0x02,
+				      0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00};
+	const __u8 *outer = v->out.byte + ETH_HLEN;
+	size_t inner = v->in.length - ETH_HLEN;
+
+	if (v->out.length != v->in.length + 20)
+		FAULT(v, "%zu bytes, not 20 more than %zu", v->out.length, v->in.length);
+	else if (memcmp(v->out.byte, around, sizeof(around)) != 0)
+		FAULT(v, "MAC addresses or Ethernet type");
+	else if (memcmp(outer + 20, v->in.byte + ETH_HLEN, inner) != 0)
+		FAULT(v, "the packet inside was changed");
+	else if (outer[0] != 0x45 || outer[8] != 64 || outer[9] != IPPROTO_IPIP ||
+		 !is_backend(outer + 16, 4))
+		FAULT(v, "the outer header");
+}
+
+static void compare(struct vector *v)
+{
+	const struct deviation *other = deviation(v->index);
+	int verdict = other ? other->verdict : v->verdict;
+
+	if (v->got != verdict)
+		FAULT(v, "verdict %d, not %d", v->got, verdict);
+	else if (other && other->verdict == v->verdict && v->kind[0] == 'u')
+		FAULT(v, "no longer a deviation: %s", other->why);
+	else if (v->got == XDP_PASS || v->got == XDP_DROP) {
+		if (!frame_equal(&v->in, &v->out))
+			FAULT(v, "passed or dropped, but changed");
+	} else if (other)
+		compare_own(v);
+	else
+		compare_encap(v);
+}
+
+Test(peer, base)
+{
+	struct json_object *all = json_tokener_parse(peer_vectors), *vectors;
+	static struct vector v;
+	int compared = 0;
+
+	cr_assert(all, "peer-vectors.json is not JSON");
+	set_up(all);
+	vectors = get(all, "vectors");
+	for (size_t k = 0; k < json_object_array_length(vectors); k++) {
+		struct json_object *o = json_object_array_get_idx(vectors, k);
+
+		if (strcmp(text(o, "set"), SET) != 0)
+			continue;
+		read_vector(&v, o);
+		v.got = rig_run(&rig, &v.in, &v.out);
+		compare(&v);
+		compared++;
+		cr_expect(!v.fault[0], "vector %d: %s", v.index, v.fault);
+		if (v.fault[0])
+			frame_print_difference(&v.expected, &v.out);
+	}
+	cr_expect(compared == 36, "%d vectors compared", compared);
+	json_object_put(all);
+	rig_close(&rig);
+}
