@@ -202,6 +202,7 @@ int cmd_backend_add(struct cli *c)
 	if (set_keys(c, &set, false))
 		goto out;
 	c->reach = true;
+	c->focus = svc;
 	if (n == 1)
 		cli_say(c,
 			"backend %s added to %s (%zu now); established flows stay where they are.",

@@ -44,6 +44,8 @@ struct cli {
 	bool batch; /* cli_end leaves the commit to `batch` */
 	struct instance_change change;
 	bool reach; /* backends came: without poised, wait for their neighbours to answer */
+	const struct config_service *focus; /* the service this is about; NULL any */
+	struct reach *network; /* resolve.c: the network as the kernel knows it, when needed */
 
 	/* what a change has to say */
 	char *sentence;
@@ -115,14 +117,14 @@ void cli_print_error(const struct cli *c);
 	F(stats)                                                                                   \
 	F(flows)                                                                                   \
 	F(map_list)                                                                                \
-	F(map_show) F(map_check) F(attach) F(detach) F(service_add) F(service_set)                 \
-		F(service_listen) F(service_unlisten) F(service_rename) F(service_drain)           \
-			F(service_del) F(service_list) F(backend_add) F(backend_set)               \
-				F(backend_drain) F(backend_enable) F(backend_disable)              \
-					F(backend_del) F(batch) F(apply) F(diff) F(save)           \
-						F(decap_attach) F(decap_detach) F(decap_show)      \
-							F(decap_check) F(reset) F(help) F(version) \
-								F(completion) F(complete)
+	F(map_show)                                                                                \
+	F(map_check) F(attach) F(detach) F(service_add) F(service_set) F(service_listen)           \
+		F(service_unlisten) F(service_rename) F(service_drain) F(service_del)              \
+			F(service_list) F(backend_add) F(backend_set) F(backend_drain)             \
+				F(backend_enable) F(backend_disable) F(backend_del) F(batch)       \
+					F(apply) F(diff) F(save) F(decap_attach) F(decap_detach)   \
+						F(decap_show) F(decap_check) F(reset) F(help)      \
+							F(version) F(completion) F(complete)
 #define CLI_FUNCTION(name) int cmd_##name(struct cli *c);
 CLI_FUNCTIONS(CLI_FUNCTION)
 

@@ -50,7 +50,12 @@ static const char zsh_script[] =
 	"	done < <(\"${words[1]}\" complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\n"
 	"	_describe poise items\n"
 	"}\n"
-	"compdef _poise poise\n";
+	"# Sourced, or loaded by compinit as the function of this name.\n"
+	"if [[ $funcstack[1] == _poise ]]; then\n"
+	"	_poise\n"
+	"else\n"
+	"	compdef _poise poise\n"
+	"fi\n";
 
 static const char fish_script[] =
 	"# fish completion for poise\n"

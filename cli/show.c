@@ -136,6 +136,12 @@ CELL_OF(cell_unknown)
 	return UNKNOWN;
 }
 
+/* What is wrong with it, if it is the network and not the backend. */
+CELL_OF(cell_check)
+{
+	return b->why[0] ? b->why : UNKNOWN;
+}
+
 /* Listeners may be longer than a cell: show_service puts them in by hand. */
 static const struct column columns[] = {
 	{SERVICES, "SERVICE", false, cell_service},
@@ -157,7 +163,7 @@ static const struct column columns[] = {
 	{BACKENDS, "PKT/s", true, cell_packets},
 	{BACKENDS, "BIT/s", true, cell_bits},
 	{BACKENDS, "LATENCY", true, cell_unknown},
-	{BACKENDS, "CHECK", false, cell_unknown},
+	{BACKENDS, "CHECK", false, cell_check},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))

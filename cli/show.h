@@ -15,6 +15,7 @@ struct shown_backend {
 	char name[POISE_NAME_MAX];
 	char state[64]; /* in the words of cli.md */
 	double share;	/* of the service's table, 0..1 */
+	char why[128];	/* it has no next hop; empty: not known, or it has one */
 	bool flows_known;
 	struct instance_stats stats;
 };
@@ -28,7 +29,7 @@ struct shown_service {
 };
 
 /* Gathers svc as c->instance has it now; free with shown_free. */
-void shown_gather(const struct cli *c, const struct config_service *svc, struct shown_service *s);
+void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s);
 void shown_free(struct shown_service *s);
 
 /* A service as `show --json` has it. */

@@ -23,7 +23,7 @@ static void add_stats(struct instance_stats *sum, const struct instance_stats *s
 	}
 }
 
-static void gather_backend(const struct cli *c, const struct config_service *svc,
+static void gather_backend(struct cli *c, const struct config_service *svc,
 			   const struct config_member *m, struct shown_backend *b)
 {
 	bool unchecked =
@@ -34,11 +34,13 @@ static void gather_backend(const struct cli *c, const struct config_service *svc
 	snprintf(b->name, sizeof(b->name), "%s", cli_member_name(m, name));
 	snprintf(b->state, sizeof(b->state), "%s%s", instance_member_state(c->instance, svc, m),
 		 unchecked ? " unchecked" : "");
+	if (!strncmp(b->state, "unresolved", 10))
+		cli_unreachable(c, svc, m, b->why, sizeof(b->why));
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
 }
 
-void shown_gather(const struct cli *c, const struct config_service *svc, struct shown_service *s)
+void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s)
 {
 	double *share = calloc(svc->members + 1, sizeof(*share));
 
@@ -210,6 +212,7 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_known(o, "owner", cli_owner(m->r.owner));
 	json_add_known(o, "health", health_word(m->health));
 	json_add_known(o, "state", b->state);
+	json_add_known(o, "state_reason", b->why);
 	json_add_time(o, "state_since", m->since);
 	json_add_real(o, "share_ratio", b->share);
 	json_add_stats(o, &b->stats, b->flows_known);

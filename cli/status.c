@@ -58,9 +58,11 @@ static void judge_usage(struct status *s, const struct usage *u)
 		       u->what, u->used, u->limit);
 }
 
+#define NAMED_SERVICES 5 /* problems of one kind that are told one by one */
+
 static void judge_services(const struct cli *c, struct status *s)
 {
-	size_t unresolved = 0;
+	size_t unresolved = 0, without = 0;
 
 	for (size_t i = 0; i < c->config->services; i++) {
 		const struct config_service *svc = c->config->service[i];
@@ -73,11 +75,13 @@ static void judge_services(const struct cli *c, struct status *s)
 			up += !strncmp(state, "up", 2);
 			unresolved += !strncmp(state, "unresolved", 10);
 		}
-		if (!up && config_members_in(svc))
+		if (!up && config_members_in(svc) && without++ < NAMED_SERVICES)
 			remark(&s->problems,
 			       "service %s: none of its backends is up (poise show %s)",
 			       svc->conf.name, svc->conf.name);
 	}
+	if (without > NAMED_SERVICES)
+		remark(&s->problems, "and of %zu more services", without - NAMED_SERVICES);
 	if (unresolved)
 		remark(&s->notes, "%zu backend%s no next hop (poise show)", unresolved,
 		       unresolved == 1 ? " has" : "s have");

@@ -74,6 +74,7 @@ int cli_end(struct cli *c)
 
 void cli_close(struct cli *c)
 {
+	cli_network_close(c);
 	config_free(c->config);
 	c->config = NULL;
 	if (c->instance)

@@ -22,6 +22,10 @@ void cli_close(struct cli *c);
 /* Without poised: finds next hops of every member once, waiting a moment for neighbours to answer.
  * The lock is held. Never fails the command, leaves a note. */
 void cli_resolve(struct cli *c);
+/* Why a member has no next hop, in words; empty if that cannot be told. */
+void cli_unreachable(struct cli *c, const struct config_service *svc, const struct config_member *m,
+		     char *buf, size_t size);
+void cli_network_close(struct cli *c);
 
 /* CLOCK_REALTIME in ns. */
 __u64 cli_now(void);

@@ -334,6 +334,20 @@ Test(cli, bash_completes_from_the_instance)
 		if (host_run(&h, "command -v %s", shell) == 0)
 			cr_assert_eq(host_run(&h, "%s -n %s/c", shell, h.dir), 0, "%s: %s", shell,
 				     h.err);
+		if (!h.status && !i) {
+			host_run(&h,
+				 "zsh -fc 'compdef() {}; _describe() { print -r -- ${(P)2} }; "
+				 "source %s/c; words=(poise service add x 1.2.3.4:80 forward l); "
+				 "CURRENT=$#words; _poise'",
+				 h.dir);
+			cr_assert_str_eq(h.out, "l2:\n", "%s", h.err);
+		} else if (!h.status) {
+			host_run(&h,
+				 "fish -c 'source %s/c; complete -C \"poise service add x "
+				 "1.2.3.4:80 forward l\"'",
+				 h.dir);
+			cr_assert_str_eq(h.out, "l2\n", "%s", h.err);
+		}
 	}
 }
 
