@@ -38,11 +38,9 @@ static __u64 realtime_ns(void)
 /* ---- what is in force -------------------------------------------------------------------------*/
 
 /* Address and port are what a member is; another one in its record is another member. */
-static bool member_stays(const struct instance *i, const struct config_service *svc,
-			 const struct config_member *m)
+static bool member_stays(const struct config_service *svc, const struct config_member *m,
+			 const struct poise_member_conf *old)
 {
-	const struct poise_member_conf *old = store_member(i, m->id);
-
 	return store_is_member(old) && old->service == svc->id &&
 	       !memcmp(&old->addr, &m->conf.addr, sizeof(old->addr)) && old->port == m->conf.port;
 }
@@ -51,14 +49,18 @@ static void match_members(struct commit *c, struct config_service *svc, bool sta
 {
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
+		__u16 id = member->id;
+		const struct poise_member_conf *old;
 
-		if (!stays || member->id >= c->i->meta->members ||
-		    !member_stays(c->i, svc, member) || c->plan.kept_member[member->id]) {
-			member->id = 0;
+		member->id = 0;
+		if (!stays || !id || id >= c->i->meta->members || c->plan.old_member[id])
 			continue;
-		}
-		c->plan.kept_member[member->id] = 1;
-		member->conf.ordinal = store_member(c->i, member->id)->ordinal;
+		old = store_member(c->i, id);
+		if (!member_stays(svc, member, old))
+			continue;
+		c->plan.old_member[id] = old;
+		member->id = id;
+		member->conf.ordinal = old->ordinal;
 	}
 }
 
@@ -68,7 +70,7 @@ static void match(struct commit *c)
 	const struct poise_meta *meta = c->i->meta;
 
 	memset(c->plan.kept_service, 0, meta->services);
-	memset(c->plan.kept_member, 0, meta->members);
+	memset(c->plan.old_member, 0, meta->members * sizeof(*c->plan.old_member));
 	for (size_t s = 0; s < c->cfg->services; s++) {
 		struct config_service *svc = c->cfg->service[s];
 		const struct poise_service_conf *old =
@@ -118,12 +120,17 @@ static void open_once(struct commit *c)
 		store64(&c->i->meta->opened, c->generation);
 }
 
-static void write_member(struct commit *c, __u16 id, struct poise_member_conf *conf)
+static bool same_content(const void *a, const void *b, size_t size)
 {
-	const struct poise_member_conf *old = store_member(c->i, id);
+	return !memcmp((const char *)a + CONTENT, (const char *)b + CONTENT, size - CONTENT);
+}
+
+static void write_member(struct commit *c, __u16 id, struct poise_member_conf *conf,
+			 const struct poise_member_conf *old)
+{
 	bool was = store_is_member(old);
 
-	if (!memcmp((char *)conf + CONTENT, (const char *)old + CONTENT, sizeof(*conf) - CONTENT))
+	if (same_content(conf, old, sizeof(*conf)))
 		return;
 	if (was && old->r.state != conf->r.state)
 		c->change->flows += flows_of(c->i, id);
@@ -138,11 +145,10 @@ static void write_member(struct commit *c, __u16 id, struct poise_member_conf *c
 	c->change->members++;
 }
 
-static void write_service(struct commit *c, __u16 id, struct poise_service_conf *conf)
+static void write_service(struct commit *c, __u16 id, struct poise_service_conf *conf,
+			  const struct poise_service_conf *old)
 {
-	const struct poise_service_conf *old = store_service(c->i, id);
-
-	if (!memcmp((char *)conf + CONTENT, (const char *)old + CONTENT, sizeof(*conf) - CONTENT))
+	if (same_content(conf, old, sizeof(*conf)))
 		return;
 	open_once(c);
 	touch_service(c, id);
@@ -150,39 +156,48 @@ static void write_service(struct commit *c, __u16 id, struct poise_service_conf 
 	c->change->services++;
 }
 
-static void write_kept(struct commit *c, struct config_service *svc)
+static void write_kept(struct commit *c, const struct plan_service *ps)
 {
+	struct config_service *svc = ps->svc;
+
 	svc->conf.r.state = POISE_REC_USED;
 	if (!svc->conf.created)
 		svc->conf.created = c->now;
-	write_service(c, svc->id, &svc->conf);
+	write_service(c, svc->id, &svc->conf, ps->old ? ps->old : store_service(c->i, svc->id));
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
+		const struct poise_member_conf *old = c->plan.old_member[member->id];
 
 		if (member->conf.r.state != POISE_REC_LEAVING)
 			member->conf.r.state = POISE_REC_USED;
-		write_member(c, member->id, &member->conf);
+		write_member(c, member->id, &member->conf,
+			     old ? old : store_member(c->i, member->id));
 	}
 }
 
-/* A service that is gone leaves no trace; a member leaves ashes. */
+/* A service that is gone leaves no trace; a member leaves ashes. Whoever is in force is also what
+ * packets see, since everything is derived while the lock is held; and that is quicker to read. */
 static void write_gone(struct commit *c)
 {
-	const struct poise_meta *meta = c->i->meta;
+	const struct instance *i = c->i;
 
-	for (__u32 id = 1; id < meta->members; id++) {
-		struct poise_member_conf conf = *store_member(c->i, id);
+	for (__u32 id = 1; id < i->meta->members; id++) {
+		const struct poise_member_conf *old;
+		struct poise_member_conf conf;
 
-		if (!store_is_member(&conf) || c->plan.kept_member[id])
+		if (!i->members[id].service || c->plan.old_member[id])
 			continue;
+		old = store_member(i, id);
+		conf = *old;
 		conf.r.state = POISE_REC_ASHES;
-		write_member(c, (__u16)id, &conf);
+		write_member(c, (__u16)id, &conf, old);
 	}
-	for (__u32 id = 1; id < meta->services; id++) {
+	for (__u32 id = 1; id < i->meta->services; id++) {
+		const struct poise_service_conf *old = store_service(i, id);
 		struct poise_service_conf none = {0};
 
-		if (store_service(c->i, id)->r.state == POISE_REC_USED && !c->plan.kept_service[id])
-			write_service(c, (__u16)id, &none);
+		if (old->r.state == POISE_REC_USED && !c->plan.kept_service[id])
+			write_service(c, (__u16)id, &none, old);
 	}
 }
 
@@ -206,12 +221,12 @@ static void commit_begin(struct commit *c, struct instance *i, struct config *cf
 				.i = i,
 				.cfg = cfg,
 				.kept_service = calloc(meta->services, 1),
-				.kept_member = calloc(meta->members, 1),
+				.old_member = calloc(meta->members, sizeof(*c->plan.old_member)),
 				.service = calloc(cfg->services + 1, sizeof(struct plan_service)),
 			},
 	};
 	if (!c->touched || !c->dirty.service || !c->dirty.member || !c->plan.kept_service ||
-	    !c->plan.kept_member || !c->plan.service)
+	    !c->plan.old_member || !c->plan.service)
 		abort();
 	*change = (struct instance_change){0};
 }
@@ -222,7 +237,7 @@ static void commit_end(struct commit *c)
 	free(c->dirty.service);
 	free(c->dirty.member);
 	free(c->plan.kept_service);
-	free(c->plan.kept_member);
+	free(c->plan.old_member);
 	free(c->plan.service);
 	free(c->plan.taken);
 	free(c->plan.gap);
@@ -235,7 +250,7 @@ static void commit_write(struct commit *c)
 	/* after planning: a grace period there raises what a stamp must exceed */
 	c->generation = store_stamp(i);
 	for (size_t s = 0; s < c->cfg->services; s++)
-		write_kept(c, c->cfg->service[s]);
+		write_kept(c, &c->plan.service[s]);
 	write_gone(c);
 	if (i->meta->opened != c->generation)
 		return; /* nothing differs */

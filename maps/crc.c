@@ -43,17 +43,17 @@ __attribute__((target("sse4.2"))) static __u32 crc_by_cpu(__u32 crc, const unsig
 	return crc_by_table((__u32)wide, data, bytes);
 }
 
-__u32 store_crc(const void *data, size_t bytes)
+__u32 store_crc(__u32 crc, const void *data, size_t bytes)
 {
 	static int fast = -1;
 
 	if (fast < 0)
 		fast = __builtin_cpu_supports("sse4.2") ? 1 : 0;
-	return ~(fast ? crc_by_cpu(~0u, data, bytes) : crc_by_table(~0u, data, bytes));
+	return ~(fast ? crc_by_cpu(~crc, data, bytes) : crc_by_table(~crc, data, bytes));
 }
 #else
-__u32 store_crc(const void *data, size_t bytes)
+__u32 store_crc(__u32 crc, const void *data, size_t bytes)
 {
-	return ~crc_by_table(~0u, data, bytes);
+	return ~crc_by_table(~crc, data, bytes);
 }
 #endif

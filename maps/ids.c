@@ -182,28 +182,40 @@ static int place_members(struct plan *p, struct config_service *svc, __u8 *used,
 	return 0;
 }
 
-static int plan_members(struct plan *p, struct config_service *svc, struct poise_error *err)
+/* By ordinal: which the configuration's members have. */
+static __u8 *used_ordinals(const struct config_service *svc)
 {
 	__u8 *used = calloc(extent_total(&svc->conf) + 1, 1);
-	size_t lacking = 0;
-	int rc;
 
 	if (!used)
 		abort();
+	for (size_t m = 0; m < svc->members; m++)
+		if (svc->member[m].id)
+			used[svc->member[m].conf.ordinal] = 1;
+	return used;
+}
+
+static int plan_members(struct plan *p, struct config_service *svc, struct poise_error *err)
+{
+	size_t lacking = 0;
+	__u8 *used;
+	int rc = 0;
+
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
 
-		if (member->id && !p->kept_member[member->id])
+		if (member->id && !p->old_member[member->id])
 			member->id = 0; /* of an attempt before this one */
 		member->conf.service = svc->id;
-		if (member->id)
-			used[member->conf.ordinal] = 1;
-		else
-			lacking++;
+		lacking += !member->id;
 	}
+	if (!lacking && !p->reclaim)
+		return 0;
+	used = used_ordinals(svc);
 	if (p->reclaim)
 		trim_extents(p, svc, used);
-	rc = lacking ? place_members(p, svc, used, lacking, err) : 0;
+	if (lacking)
+		rc = place_members(p, svc, used, lacking, err);
 	free(used);
 	return rc;
 }

@@ -21,30 +21,54 @@ static int corrupt(struct poise_error *err, const char *kind, __u32 id)
 				       "poise apply FILE make the maps anew");
 }
 
+static size_t count_members(const struct instance *i, __u16 service,
+			    const struct poise_extent *extent)
+{
+	size_t count = 0;
+
+	for (__u32 id = extent->first; id < (__u32)extent->first + extent->count; id++) {
+		const struct poise_member_conf *m = store_member(i, id);
+
+		count += store_is_member(m) && m->service == service;
+	}
+	return count;
+}
+
+static int load_extent(const struct instance *i, struct config_service *svc,
+		       const struct poise_extent *extent, struct poise_error *err)
+{
+	for (__u32 id = extent->first;
+	     id < (__u32)extent->first + extent->count && svc->members < svc->room; id++) {
+		const struct poise_member_conf *conf = store_member(i, id);
+		struct config_member *m = &svc->member[svc->members];
+
+		if (!store_is_member(conf) || conf->service != svc->id)
+			continue;
+		m->conf = *conf;
+		if (!store_member_intact(&m->conf))
+			return corrupt(err, "member_conf", id);
+		m->id = (__u16)id;
+		svc->members++;
+	}
+	return 0;
+}
+
 static int load_members(const struct instance *i, struct config_service *svc,
 			struct poise_error *err)
 {
 	const struct poise_service_conf *conf = &svc->conf;
 
-	for (int e = 0; e < conf->extents && e < POISE_EXTENTS; e++)
-		svc->room += conf->extent[e].count;
-	svc->member = calloc(svc->room + 1, sizeof(*svc->member));
+	for (int e = 0; e < conf->extents && e < POISE_EXTENTS; e++) {
+		if ((__u32)conf->extent[e].first + conf->extent[e].count > i->meta->members)
+			return corrupt(err, "service_conf", svc->id);
+		svc->room += count_members(i, svc->id, &conf->extent[e]);
+	}
+	svc->member = calloc(svc->room ? svc->room : 1, sizeof(*svc->member));
 	if (!svc->member)
 		abort();
-	for (__u32 ordinal = 0; ordinal < svc->room; ordinal++) {
-		__u16 id = derive_id(conf->extent, conf->extents, ordinal);
-		struct config_member *m = &svc->member[svc->members];
-
-		if (id >= i->meta->members)
-			return corrupt(err, "service_conf", svc->id);
-		m->conf = *store_member(i, id);
-		if (!store_is_member(&m->conf) || m->conf.service != svc->id)
-			continue;
-		if (!store_member_intact(&m->conf))
-			return corrupt(err, "member_conf", id);
-		m->id = id;
-		svc->members++;
-	}
+	for (int e = 0; e < conf->extents && e < POISE_EXTENTS; e++)
+		if (load_extent(i, svc, &conf->extent[e], err))
+			return -1;
 	return 0;
 }
 
@@ -71,7 +95,6 @@ static int load_service(const struct instance *i, struct config *cfg, __u32 id,
 	if (load_members(i, svc, err))
 		return -1;
 	qsort(svc->member, svc->members, sizeof(*svc->member), by_address);
-	memset(&svc->member[svc->members], 0, sizeof(*svc->member));
 	return 0;
 }
 

@@ -21,8 +21,9 @@ struct plan_run {
 struct plan {
 	struct instance *i;
 	struct config *cfg;
-	__u8 *kept_service;	      /* [meta.services]: in force and still in cfg */
-	__u8 *kept_member;	      /* [meta.members]: likewise */
+	__u8 *kept_service; /* [meta.services]: in force and still in cfg */
+	/* [meta.members]: the record in force of who is still in cfg */
+	const struct poise_member_conf **old_member;
 	struct plan_service *service; /* as cfg->service */
 
 	bool reclaim; /* take back the extents that services no longer need */

@@ -105,14 +105,16 @@ const struct poise_service_conf *store_service_before(const struct instance *i, 
 
 /* ---- writing ----------------------------------------------------------------------------------*/
 
+/* Of the record with its crc taken as 0. */
 static __u32 record_crc(const void *conf, size_t bytes)
 {
-	_Alignas(8) char copy[sizeof(struct poise_service_conf)];
-	struct poise_record *r = (struct poise_record *)copy;
+	const size_t before = offsetof(struct poise_record, crc);
+	const size_t after = before + sizeof(__u32);
+	static const __u32 zero;
+	__u32 crc = store_crc(0, conf, before);
 
-	memcpy(copy, conf, bytes);
-	r->crc = 0;
-	return store_crc(copy, bytes);
+	crc = store_crc(crc, &zero, sizeof(zero));
+	return store_crc(crc, (const char *)conf + after, bytes - after);
 }
 
 bool store_service_intact(const struct poise_service_conf *conf)

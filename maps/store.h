@@ -74,7 +74,8 @@ bool store_begin(struct instance *i);
 void store_end(struct instance *i, bool began);
 
 /* ---- records ----------------------------------------------------------------------------------*/
-__u32 store_crc(const void *data, size_t bytes);
+/* Goes on from the CRC of what came before; 0 at the beginning. */
+__u32 store_crc(__u32 crc, const void *data, size_t bytes);
 
 /* The copy in force; a zero record (state FREE, generation 0) if none was ever committed. */
 const struct poise_service_conf *store_service(const struct instance *i, __u32 id);
