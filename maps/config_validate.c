@@ -45,8 +45,8 @@ static int check_member_against(const struct config_service *svc, const struct c
 
 	if (mode_changes_ports(mode))
 		return 0;
-	poise_format_listener(l, text, sizeof(text));
 	if (m->conf.port && m->conf.port != l->port) {
+		poise_format_listener(l, text, sizeof(text));
 		poise_fail(err, POISE_E_CONFLICT,
 			   "port %u is not that of listener %s, and forward %s changes no ports",
 			   ntohs(m->conf.port), text,
@@ -55,6 +55,7 @@ static int check_member_against(const struct config_service *svc, const struct c
 		return about_member(err, svc, m);
 	}
 	if (!poise_addr_cmp(&m->conf.addr, &l->addr)) {
+		poise_format_listener(l, text, sizeof(text));
 		poise_fail(err, POISE_E_CONFLICT,
 			   "the service itself listens there (%s): packets would loop", text);
 		return about_member(err, svc, m);
