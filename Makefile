@@ -170,7 +170,7 @@ demo: deps ## Install what is missing, build, show poise at work in a lab of nam
 
 tests: $(TESTS) ## Build the tests, run none
 
-run-tests: all lab tests
+run-tests: all lab man tests
 	@B=$(B) tests/run $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
@@ -182,7 +182,7 @@ test-datapath: $(DATAPATH) ## Packets through the loaded program
 test-e2e: all lab $(E2E) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
-test-docs: all lab ## The command blocks of README and the man pages
+test-docs: all lab man ## The command blocks of README and the man pages
 	@B=$(B) tests/run $(RUN_DOCS)
 
 test-vm: all tests ## Debian's 6.1 and 6.12 kernels, booted in QEMU

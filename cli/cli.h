@@ -118,13 +118,13 @@ void cli_print_error(const struct cli *c);
 	F(flows)                                                                                   \
 	F(map_list)                                                                                \
 	F(map_show)                                                                                \
-	F(map_check) F(attach) F(detach) F(service_add) F(service_set) F(service_listen)           \
-		F(service_unlisten) F(service_rename) F(service_drain) F(service_del)              \
-			F(service_list) F(backend_add) F(backend_set) F(backend_drain)             \
-				F(backend_enable) F(backend_disable) F(backend_del) F(batch)       \
-					F(apply) F(diff) F(save) F(decap_attach) F(decap_detach)   \
-						F(decap_show) F(decap_check) F(reset) F(help)      \
-							F(version) F(completion) F(complete)
+	F(map_check)                                                                               \
+	F(attach) F(detach) F(service_add) F(service_set) F(service_listen) F(service_unlisten)    \
+		F(service_rename) F(service_drain) F(service_del) F(service_list) F(backend_add)   \
+			F(backend_set) F(backend_drain) F(backend_enable) F(backend_disable)       \
+				F(backend_del) F(batch) F(apply) F(diff) F(save) F(decap_attach)   \
+					F(decap_detach) F(decap_show) F(decap_check) F(reset)      \
+						F(help) F(version) F(completion) F(complete)
 #define CLI_FUNCTION(name) int cmd_##name(struct cli *c);
 CLI_FUNCTIONS(CLI_FUNCTION)
 

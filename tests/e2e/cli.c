@@ -359,7 +359,13 @@ Test(cli, decap_on_the_backend_side)
 	cr_assert(strstr(h.out, "e0 ") && strstr(h.out, "192.0.2.10") &&
 			  strstr(h.out, "2001:db8::10"),
 		  "%s", h.out);
+	cr_assert_eq(host_poise(&h, "decap check"), 3, "%s", h.err);
+	cr_assert(strstr(h.out, "192.0.2.10"), "the host has not got it: %s", h.out);
+	cr_assert_eq(host_poise(&h, "decap check --json"), 3);
+	cr_assert(json_tokener_parse(h.out), "%s", h.out);
+	cr_assert_eq(host_poise(&h, "decap check e0 192.0.2.10"), 3, "%s", h.err);
 	host_must(&h, "decap detach e0");
+	cr_assert_eq(host_poise(&h, "decap check"), 2, "%s", h.err);
 	host_must(&h, "decap show");
 	cr_assert_not(strstr(h.out, "192.0.2.10"), "%s", h.out);
 	cr_assert_eq(host_poise(&h, "decap detach e0"), 1);
