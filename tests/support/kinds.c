@@ -13,7 +13,7 @@
 
 /* ---- where every case begins ------------------------------------------------------------------*/
 
-static void set_up(struct config *cfg, unsigned long argument)
+void kinds_set_up(struct config *cfg, unsigned long argument)
 {
 	struct config_service *web = store_add_service(cfg, "web", 1, 0, 3);
 	struct config_service *dns = store_add_service(cfg, "dns", 2, 10, 2);
@@ -31,7 +31,7 @@ struct instance *kinds_begin(void)
 {
 	struct instance *i = store_tiny();
 
-	store_change(i, set_up, 0);
+	store_change(i, kinds_set_up, 0);
 	store_check(i, "at first");
 	return i;
 }

@@ -14,6 +14,8 @@ struct kind {
 extern const struct kind kinds[];
 extern const size_t kinds_count;
 
+/* What all begin with, as an edit of an empty configuration. */
+void kinds_set_up(struct config *cfg, unsigned long argument);
 /* Two services, web (3 backends, weights and states mixed) and dns (2), small tables. */
 struct instance *kinds_begin(void);
 /* The same after the kind's first change. */
