@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A balancer in plain memory: an anonymous instance configured from YAML, and the natively compiled
+ * datapath upon it. No kernel, no privileges, a few hundred nanoseconds a packet.
+ */
+#ifndef POISE_TEST_NATIVE_H
+#define POISE_TEST_NATIVE_H
+
+#include <linux/bpf.h>
+
+#include "bpf/run.h"
+#include "frame.h"
+
+#define NATIVE_DEVICE	7 /* the interface packets come from and, by path 1, leave by */
+#define NATIVE_MTU	1500
+#define NATIVE_SERVICES 15
+#define NATIVE_BACKENDS 255
+
+struct native {
+	struct instance *i;
+	struct config *cfg; /* in force */
+};
+
+/* Fails the test if the configuration does not go. Members 10.9.*.* get no next hop; all others one
+ * by path 1. flow_slots words of flows. */
+void native_open(struct native *n, const char *yaml, __u32 flow_slots);
+void native_close(struct native *n);
+/* Commits n->cfg as the test has changed it. */
+void native_commit(struct native *n);
+
+/* Ids by what tests call them. */
+__u16 native_member(const struct native *n, const char *address);
+__u16 native_service(const struct native *n, const char *name);
+/* The record that packets see. */
+struct poise_service_rec *native_record(const struct native *n, __u16 service);
+
+/* Puts a frame through and leaves what came out in it; XDP_*. The frame lies in a buffer of its
+ * own with 128 bytes in front, poisoned, so that a sanitizer sees whatever reaches beyond. */
+int native_run(const struct native *n, struct frame *f);
+/* The same from words; out may be NULL. */
+int native_send(const struct native *n, struct frame *out, const char *words);
+/* As native_send, and the member that counted the packet; 0 if none did. */
+__u16 native_to(const struct native *n, const char *words);
+
+/* Sums over CPUs. */
+struct poise_counter native_counts(const struct native *n, __u16 member);
+/* opened - closed, which must also be what `own` says. */
+__s64 native_gauge(const struct native *n, __u16 member);
+/* Live words of a member in the flow table. */
+__s64 native_live(const struct native *n, __u16 member);
+/* The only word in the flow table, NULL if there is none; the test fails if there are more. */
+__u64 *native_word(const struct native *n);
+/* A sweep of everything; kind and the rest as in io. */
+void native_sweep(const struct native *n, struct poise_sweep *io);
+
+#endif
