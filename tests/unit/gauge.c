@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Gauges are exact: after millions of packets of every kind, in any order, on two CPUs at once,
+ * with evictions, sweeps and members whose state changes, what was opened less what was closed is
+ * what a recount of the flow table finds. And one flow has one word, also if two CPUs record it at
+ * once.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/support/native.h"
+
+#define OPERATIONS 5000000
+#define CLIENTS	   4096 /* more flows than words: buckets fill up */
+#define WORDS	   2048
+
+static const char yaml[] = "services:\n"
+			   "  - name: always\n"
+			   "    listen: [ '10.2.0.1:80', '10.2.0.1:53/udp' ]\n"
+			   "    forward: l2\n"
+			   "    track: always\n"
+			   "    backends: [ { address: 10.3.0.1 }, { address: 10.3.0.2 },\n"
+			   "                { address: 10.3.0.3 } ]\n"
+			   "  - name: auto\n"
+			   "    listen: [ '10.2.0.2:80', '10.2.0.2:53/udp' ]\n"
+			   "    forward: ipip\n"
+			   "    backends: [ { address: 10.3.0.4 }, { address: 10.3.0.5 } ]\n";
+
+static const char *const frames[] = {
+	"ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 S",  "ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 A",
+	"ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 FA", "ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 R",
+	"ip4 10.1.0.0 > 10.2.0.1 | udp 1234 > 53",    "ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 S",
+	"ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 A",  "ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 FA",
+	"ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 R",  "ip4 10.1.0.0 > 10.2.0.2 | udp 1234 > 53",
+};
+
+#define FRAMES	   (sizeof(frames) / sizeof(frames[0]))
+#define SRC_OFFSET 28 /* the last two bytes of the source address */
+#define HEADROOM   64
+#define SYN_ALWAYS 0
+
+static __u32 draw(__u64 *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (__u32)(*state >> 33);
+}
+
+/* A CPU: its packets, one after the other, from templates. */
+struct cpu {
+	struct native *n;
+	struct frame frame[FRAMES];
+	__u32 number;
+	__u64 random;
+	unsigned long operations;
+	pthread_barrier_t *start;
+};
+
+static void cpu_init(struct cpu *c, struct native *n, __u32 number, unsigned long operations)
+{
+	*c = (struct cpu){.n = n, .number = number, .random = number + 1, .operations = operations};
+	for (size_t k = 0; k < FRAMES; k++)
+		frame_build(&c->frame[k], frames[k]);
+}
+
+static void cpu_packet(struct cpu *c, size_t kind, __u16 client)
+{
+	__u8 buffer[256] __attribute__((aligned(4)));
+	struct frame *f = &c->frame[kind];
+	struct run_frame r = {
+		.start = buffer + 2,
+		.data = buffer + 2 + HEADROOM,
+		.end = buffer + 2 + HEADROOM + f->length,
+		.limit = buffer + sizeof(buffer),
+	};
+
+	memcpy(r.data, f->byte, f->length);
+	r.data[SRC_OFFSET] = (__u8)(client >> 8);
+	r.data[SRC_OFFSET + 1] = (__u8)client;
+	run_xdp(&r, NATIVE_DEVICE);
+}
+
+/* Now and then something changes behind the packets' backs. */
+static void cpu_event(struct cpu *c, unsigned long at)
+{
+	static const __u32 lives[] = {
+		POISE_RANK_UP | POISE_L_HIT_TCP | POISE_L_HIT_UDP,
+		POISE_RANK_DRAINING | POISE_L_HIT_TCP | POISE_L_HIT_UDP,
+		POISE_RANK_FAILED,
+	};
+	struct poise_sweep io = {.kind = POISE_SWEEP_EXPIRED};
+	const char *addresses[] = {"10.3.0.1", "10.3.0.4"};
+	__u16 member = native_member(c->n, addresses[draw(&c->random) % 2]);
+
+	c->n->i->members[member].live = lives[draw(&c->random) % 3];
+	if (c->number == 0)
+		run_set_seconds(1000 + (__u32)(at / 2000));
+	native_sweep(c->n, &io);
+}
+
+static void *cpu_run(void *arg)
+{
+	struct cpu *c = arg;
+
+	run_set_cpu(c->number);
+	if (c->start)
+		pthread_barrier_wait(c->start);
+	for (unsigned long k = 0; k < c->operations; k++) {
+		cpu_packet(c, draw(&c->random) % FRAMES, draw(&c->random) % CLIENTS);
+		if (k % 4096 == 0)
+			cpu_event(c, k);
+	}
+	return NULL;
+}
+
+static void check_gauges(const struct native *n)
+{
+	for (__u16 m = 1; m < n->i->meta->members; m++)
+		cr_assert_eq(native_gauge(n, m), native_live(n, m),
+			     "member %u: gauge %lld, live %lld", m, native_gauge(n, m),
+			     native_live(n, m));
+}
+
+/* Words of one tag in a bucket. */
+static unsigned int twins(const struct native *n)
+{
+	unsigned int found = 0;
+
+	for (__u32 b = 0; b < n->i->meta->flow_buckets; b++)
+		for (int k = 0; k < POISE_BUCKET_WORDS; k++)
+			for (int j = 0; j < k; j++) {
+				__u64 w = n->i->flows[b].word[k];
+
+				found += w && POISE_WORD_TAG(w) ==
+						      POISE_WORD_TAG(n->i->flows[b].word[j]);
+			}
+	return found;
+}
+
+/* Both services' slots differ from their base, so that `auto` records and frees too. */
+static void mix_tables(const struct native *n)
+{
+	const struct poise_service_rec *rec = native_record(n, native_service(n, "auto"));
+
+	for (__u32 k = 0; k < rec->table_size; k++)
+		n->i->table[rec->table_at + k] =
+			POISE_ENTRY(k & 1, k >> 1 & 1) | (k & 4 ? POISE_ENTRY_MIXED : 0);
+}
+
+Test(gauge, equals_a_recount_on_one_cpu, .timeout = 60)
+{
+	struct native n;
+	struct cpu c;
+	__u64 opened = 0;
+
+	native_open(&n, yaml, WORDS);
+	mix_tables(&n);
+	cpu_init(&c, &n, 0, OPERATIONS);
+	cpu_run(&c);
+	check_gauges(&n);
+	cr_assert_eq(twins(&n), 0);
+	for (__u16 m = 1; m < n.i->meta->members; m++)
+		opened += native_counts(&n, m).opened;
+	cr_assert_gt(opened, OPERATIONS / 20, "the storm opened %llu flows only", opened);
+	cr_assert_gt(run_drops(native_service(&n, "always"))->count[POISE_R_EVICTED], 0);
+	native_close(&n);
+}
+
+Test(gauge, equals_a_recount_on_two_cpus, .timeout = 60)
+{
+	pthread_t thread[2];
+	struct cpu c[2];
+	struct native n;
+
+	native_open(&n, yaml, WORDS);
+	mix_tables(&n);
+	for (__u32 k = 0; k < 2; k++) {
+		cpu_init(&c[k], &n, k, OPERATIONS / 2);
+		cr_assert(!pthread_create(&thread[k], NULL, cpu_run, &c[k]));
+	}
+	for (int k = 0; k < 2; k++)
+		pthread_join(thread[k], NULL);
+	check_gauges(&n);
+	cr_assert_eq(twins(&n), 0);
+	native_close(&n);
+}
+
+/* ---- one flow, two CPUs
+ * ------------------------------------------------------------------------*/
+
+#define ROUNDS 200
+
+static void *same_flows(void *arg)
+{
+	struct cpu *c = arg;
+
+	run_set_cpu(c->number);
+	for (int round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(c->start);
+		for (__u16 client = 0; client < CLIENTS / 8; client++)
+			cpu_packet(c, SYN_ALWAYS, client);
+		pthread_barrier_wait(c->start);
+		/* the other CPU waits while this one looks, then begins anew */
+		if (c->number == 0) {
+			struct poise_sweep io = {.kind = POISE_SWEEP_FORCE};
+
+			cr_assert_eq(twins(c->n), 0, "round %d", round);
+			check_gauges(c->n);
+			native_sweep(c->n, &io);
+			cr_assert_eq(io.used, 0);
+		}
+	}
+	return NULL;
+}
+
+Test(gauge, one_flow_recorded_by_two_cpus_at_once_has_one_word, .timeout = 60)
+{
+	pthread_barrier_t start;
+	pthread_t thread[2];
+	struct cpu c[2];
+	struct native n;
+
+	native_open(&n, yaml, 65536);
+	pthread_barrier_init(&start, NULL, 2);
+	for (__u32 k = 0; k < 2; k++) {
+		cpu_init(&c[k], &n, k, 0);
+		c[k].start = &start;
+		cr_assert(!pthread_create(&thread[k], NULL, same_flows, &c[k]));
+	}
+	for (int k = 0; k < 2; k++)
+		pthread_join(thread[k], NULL);
+	check_gauges(&n);
+	native_close(&n);
+}
