@@ -79,7 +79,7 @@ $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
 $(NATIVE): $(B)/bpf/native.o
 # Packets are bytes and headers at once.
-$(B)/bpf/native.o: ALL_CFLAGS += -fno-strict-aliasing
+$(B)/bpf/native.o $(B)/tests/unit/bucket.o: ALL_CFLAGS += -fno-strict-aliasing
 $(TESTLIB): $(call src,tests/support/*.c)
 $(B)/%.a:
 	@mkdir -p $(@D)
