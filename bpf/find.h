@@ -61,7 +61,7 @@ static __always_inline answer_t find(struct packet *p, struct poise_service_rec 
 		current = table_current(rec, entry);
 		m = member_get(current);
 		if (LIKELY(member_usable(m, p->service, rec->rung) && !member_fades(m) &&
-			   (off || !(entry & POISE_ENTRY_MIXED))))
+			   (off || (!(entry & POISE_ENTRY_MIXED) && !rec->base_size))))
 			return current;
 		if (off) {
 			f = find_flow(p, rec, 0);

@@ -12,15 +12,17 @@
 
 #define SCAN_STRIDE 16 /* members looked at per call of scan_some */
 
+/* Where a table of `size` slots from `at` on says who stands at a place; NULL if it is empty. */
+static __always_inline __u32 *table_slot(__u32 at, __u32 size, __u64 place)
+{
+	return size ? word_lookup(&table, at + poise_table_slot(place, size)) : NULL;
+}
+
 static __always_inline __u32 table_entry(__u32 at, __u32 size, __u64 place)
 {
-	__u32 slot = at + poise_table_slot(place, size);
-	__u32 *entry;
+	__u32 *entry = table_slot(at, size, place);
 
-	if (!size)
-		return 0;
-	entry = word_lookup(&table, slot);
-	return entry ? *entry : 0;
+	return entry ? ONCE(*entry) : 0;
 }
 
 /* The member that stands at a place now; 0 if the table is empty. */

@@ -13,12 +13,13 @@
 #include "choose.h"
 #include "record.h"
 
-#define TRACK_TRIES 4			    /* lost races before a packet goes unrecorded */
+#define TRACK_TRIES 4				    /* lost races before a packet goes unrecorded */
 #define TRACK_AGAIN (DROP_BIT | POISE_REASON_SLOTS) /* beyond every reason: look again */
 
 struct track {
 	struct poise_service_rec *rec;
 	struct poise_bucket *bucket;
+	__u32 *entry; /* of the table, NULL if that is empty */
 	__u32 tag;
 	__u32 base;    /* member */
 	__u32 settled; /* the member that the table gives to every packet; 0: it depends */
@@ -28,10 +29,13 @@ struct track {
 static __always_inline void track_table(struct track *t, const struct flow *f)
 {
 	struct poise_service_rec *rec = t->rec;
-	__u32 entry = table_entry(rec->table_at, rec->table_size, f->place);
-	__u32 current = table_current(rec, entry);
-	struct poise_member *m = member_get(current);
+	__u32 entry, current;
+	struct poise_member *m;
 
+	t->entry = table_slot(rec->table_at, rec->table_size, f->place);
+	entry = t->entry ? ONCE(*t->entry) : 0;
+	current = table_current(rec, entry);
+	m = member_get(current);
 	t->base = table_base(rec, f, entry);
 	t->settled = 0;
 	if (rec->track == POISE_TRACK_AUTO && current == t->base &&
@@ -65,6 +69,12 @@ static __always_inline answer_t track_full(struct track *t, struct flow *f, __u3
 	return chosen;
 }
 
+static __always_inline void track_mix(const struct track *t)
+{
+	if (t->rec->track == POISE_TRACK_AUTO && t->entry && !(ONCE(*t->entry) & POISE_ENTRY_MIXED))
+		__sync_fetch_and_or(t->entry, POISE_ENTRY_MIXED);
+}
+
 /* A flow begins: in `slot` if that holds a word of its own from before, else wherever there is
  * room. */
 static __always_inline answer_t track_begin(struct track *t, struct flow *f, int slot, __u64 old)
@@ -80,6 +90,8 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 				 stamp_low(state,
 					   stamp_timeout(t->rec, state, f->kind == PACKET_UDP),
 					   f->seconds));
+	if (word)
+		track_mix(t);
 	if (slot >= 0)
 		return flow_swap(&t->bucket->word[slot & 7], old, word, true) ? member
 									      : TRACK_AGAIN;

@@ -48,14 +48,22 @@ static bool in_use(const struct poise_service_rec *now, __u32 at)
 	return now && (now->table_at == at || (now->base_size && now->base_at == at));
 }
 
+/* fresh: nobody has read these slots, whatever they hold. Else packets do, and may mark an entry as
+ * mixed at any time. */
 static void store_table(struct instance *i, const struct derived *d, bool fresh)
 {
 	__u32 *entry = i->table + d->conf->table_at;
 
-	for (__u32 s = 0; s < d->conf->table_slots; s++)
-		store32(&entry[s], derived_entry(d, s,
-						 fresh ? POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)
-						       : entry[s]));
+	for (__u32 s = 0; s < d->conf->table_slots; s++) {
+		__u32 old = __atomic_load_n(&entry[s], __ATOMIC_RELAXED);
+
+		if (fresh)
+			store32(&entry[s],
+				derived_entry(d, s, POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)));
+		else
+			while (!store32_if(&entry[s], &old, derived_entry(d, s, old)))
+				;
+	}
 }
 
 /* In a separate base table an ordinal whose member is gone must not wait for its next owner. */

@@ -34,6 +34,17 @@ STORE_WIDTH(32)
 STORE_WIDTH(64)
 #undef STORE_WIDTH
 
+/* For words that packets change too: stores value if *at is still *was, else says in *was what it
+ * is. */
+static inline bool store32_if(__u32 *at, __u32 *was, __u32 value)
+{
+	if (*was == value)
+		return true;
+	store_step();
+	return __atomic_compare_exchange_n(at, was, value, false, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
+}
+
 /* Copies bytes (a multiple of 8, aligned), a word at a time. Nobody may be reading yet. */
 void store_words(void *at, const void *from, size_t bytes);
 
