@@ -135,8 +135,7 @@ int cmd_diff(struct cli *c)
 	return status;
 }
 
-/* ---- apply
- * -------------------------------------------------------------------------------------*/
+/* ---- apply --------------------------------------------------------------------------------*/
 
 /* Limits are set when the maps are created. */
 static void note_limits(struct cli *c, const struct config *live, const struct config *file)

@@ -25,9 +25,6 @@ void attach_new_free(struct attached_new *new);
 
 /* Puts the devices that are attached, as they were asked for, into c->config. */
 int attach_interfaces(struct cli *c);
-/* The virtual addresses on the line, at least one, malloc'ed also on error. */
-int decap_take_addresses(struct cli *c, union poise_addr **list, size_t *n);
-
 /* If path is the boot file, says in meta that it has been applied. */
 void attach_note_boot(struct cli *c, const char *path);
 

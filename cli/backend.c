@@ -130,8 +130,7 @@ static const char *flows_of(const struct cli *c, const struct backend_set *set, 
 	return buf;
 }
 
-/* ---- add and set
- * -------------------------------------------------------------------------------*/
+/* ---- add and set --------------------------------------------------------------------------*/
 
 static int add_one(struct cli *c, struct config_service *svc, const char *word)
 {
@@ -247,8 +246,7 @@ out:
 	return status;
 }
 
-/* ---- drain, enable, disable, del
- * ---------------------------------------------------------------*/
+/* ---- drain, enable, disable, del ----------------------------------------------------------*/
 
 /* Commits, then waits if that was asked for. */
 static int end_and_wait(struct cli *c, const struct backend_set *set, enum wait_until until)

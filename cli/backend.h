@@ -21,8 +21,7 @@ void backend_set_free(struct backend_set *set);
 /* Drains them: reads [deadline DURATION] from the line, commits, waits if --wait. */
 int backend_drain(struct cli *c, const struct backend_set *set);
 
-/* ---- wait.c: --wait
- * ----------------------------------------------------------------------------*/
+/* ---- wait.c: --wait -----------------------------------------------------------------------*/
 enum wait_until {
 	WAIT_DRAINED, /* drained, disabled or gone */
 	WAIT_UP,

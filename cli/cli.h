@@ -80,8 +80,7 @@ struct cli_command {
 extern const struct cli_command cli_commands[];
 extern const size_t cli_command_count;
 
-/* ---- dispatch.c
- * --------------------------------------------------------------------------------*/
+/* ---- dispatch.c ---------------------------------------------------------------------------*/
 
 /* Runs the command line argv[0..argc) (without "poise"); prints what went wrong; the exit status.
  */
@@ -97,8 +96,7 @@ const char *cli_need(struct cli *c, const char *what);
 /* -1 and a usage error if words are left over. */
 int cli_no_more(struct cli *c);
 
-/* ---- say.c
- * -------------------------------------------------------------------------------------*/
+/* ---- say.c --------------------------------------------------------------------------------*/
 
 /* The one sentence of a change. */
 void cli_say(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -109,23 +107,42 @@ void cli_print_change(struct cli *c);
 void cli_forget(struct cli *c);
 void cli_print_error(const struct cli *c);
 
-/* ---- the commands
- * ------------------------------------------------------------------------------*/
-#define CLI_FUNCTIONS(F)                                                                           \
-	F(status)                                                                                  \
-	F(show)                                                                                    \
-	F(stats)                                                                                   \
-	F(flows)                                                                                   \
-	F(map_list)                                                                                \
-	F(map_show)                                                                                \
-	F(map_check)                                                                               \
-	F(attach) F(detach) F(service_add) F(service_set) F(service_listen) F(service_unlisten)    \
-		F(service_rename) F(service_drain) F(service_del) F(service_list) F(backend_add)   \
-			F(backend_set) F(backend_drain) F(backend_enable) F(backend_disable)       \
-				F(backend_del) F(batch) F(apply) F(diff) F(save) F(decap_attach)   \
-					F(decap_detach) F(decap_show) F(decap_check) F(reset)      \
-						F(help) F(version) F(completion) F(complete)
-#define CLI_FUNCTION(name) int cmd_##name(struct cli *c);
-CLI_FUNCTIONS(CLI_FUNCTION)
+/* ---- the commands -------------------------------------------------------------------------*/
+int cmd_status(struct cli *c);
+int cmd_show(struct cli *c);
+int cmd_stats(struct cli *c);
+int cmd_flows(struct cli *c);
+int cmd_map_list(struct cli *c);
+int cmd_map_show(struct cli *c);
+int cmd_map_check(struct cli *c);
+int cmd_attach(struct cli *c);
+int cmd_detach(struct cli *c);
+int cmd_service_add(struct cli *c);
+int cmd_service_set(struct cli *c);
+int cmd_service_listen(struct cli *c);
+int cmd_service_unlisten(struct cli *c);
+int cmd_service_rename(struct cli *c);
+int cmd_service_drain(struct cli *c);
+int cmd_service_del(struct cli *c);
+int cmd_service_list(struct cli *c);
+int cmd_backend_add(struct cli *c);
+int cmd_backend_set(struct cli *c);
+int cmd_backend_drain(struct cli *c);
+int cmd_backend_enable(struct cli *c);
+int cmd_backend_disable(struct cli *c);
+int cmd_backend_del(struct cli *c);
+int cmd_batch(struct cli *c);
+int cmd_apply(struct cli *c);
+int cmd_diff(struct cli *c);
+int cmd_save(struct cli *c);
+int cmd_decap_attach(struct cli *c);
+int cmd_decap_detach(struct cli *c);
+int cmd_decap_show(struct cli *c);
+int cmd_decap_check(struct cli *c);
+int cmd_reset(struct cli *c);
+int cmd_help(struct cli *c);
+int cmd_version(struct cli *c);
+int cmd_completion(struct cli *c);
+int cmd_complete(struct cli *c);
 
 #endif

@@ -92,8 +92,7 @@ int cmd_completion(struct cli *c)
 	return CLI_OK;
 }
 
-/* ---- what may stand here
- * -----------------------------------------------------------------------*/
+/* ---- what may stand here ------------------------------------------------------------------*/
 
 struct completing {
 	struct cli *c;

@@ -8,7 +8,8 @@
 #include "json.h"
 #include "tabular.h"
 
-int decap_take_addresses(struct cli *c, union poise_addr **list, size_t *n)
+/* The virtual addresses DEV is to strip for, malloc'ed. */
+static int take_addresses(struct cli *c, union poise_addr **list, size_t *n)
 {
 	const char *word;
 
@@ -32,7 +33,7 @@ int cmd_decap_attach(struct cli *c)
 	int status = -1;
 	size_t n;
 
-	if (!dev || decap_take_addresses(c, &list, &n) ||
+	if (!dev || take_addresses(c, &list, &n) ||
 	    attach_decap(&c->where, dev, list, n, &state, &c->error))
 		goto out;
 	cli_say(c, "%s unwraps packets for %zu address%s (%s); what is for others stays as it is.",

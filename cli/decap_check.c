@@ -1,120 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * poise decap check: what this backend lacks to answer clients directly, each with the command that
- * mends it. The facts and the judgement are net/'s.
- */
-#include "../loader/net/decap_check.h"
-
+/* poise decap check: what keeps this backend from answering clients directly. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "attached.h"
+#include "../loader/attach/attach.h"
+#include "../loader/net/decap_check.h"
 #include "json.h"
 
 struct checking {
 	struct cli *c;
-	struct json_object *list; /* NULL: print */
+	const char *device;
+	struct json_object *faults; /* --json */
 	int found;
 };
 
-static void say(void *ctx, const char *sentence, const char *remedy)
+static void say_fault(void *ctx, const char *sentence, const char *remedy)
 {
 	struct checking *k = ctx;
 	struct json_object *o;
 
 	k->found++;
-	if (!k->list) {
-		fprintf(k->c->out, "%s\n", sentence);
-		if (remedy && *remedy)
-			fprintf(k->c->out, "  %s\n", remedy);
+	if (!k->c->json) {
+		fprintf(k->c->out, "%s: %s\n    %s\n", k->device, sentence, remedy);
 		return;
 	}
 	o = json_object_new_object();
+	json_add_known(o, "device", k->device);
 	json_add_known(o, "message", sentence);
 	json_add_known(o, "remedy", remedy);
-	json_object_array_add(k->list, o);
+	json_object_array_add(k->faults, o);
 }
 
-static int check(struct checking *k, const char *device, bool encapsulated,
-		 const union poise_addr *address, size_t addresses)
+static int check_device(struct checking *k, const char *device, bool encapsulated,
+			const union poise_addr *address, size_t addresses)
 {
 	struct decap_facts facts;
 
 	if (decap_facts_read(&facts, device, encapsulated, address, addresses, &k->c->error))
 		return -1;
-	decap_judge(&facts, say, k);
+	k->device = device;
+	decap_judge(&facts, say_fault, k);
 	decap_facts_free(&facts);
 	return 0;
 }
 
-/* Every device that unwraps, for the addresses it unwraps for. */
+/* The device and addresses as typed: behind l2 nothing is attached that would know them. */
+static int check_named(struct checking *k, const char *device, const struct attach_decap *list,
+		       int n)
+{
+	struct cli *c = k->c;
+	size_t addresses = 0;
+	bool encapsulated = false;
+	union poise_addr *address = calloc(args_left(&c->args) + 1, sizeof(*address));
+	const char *word;
+	int rc = 0;
+
+	if (!address)
+		abort();
+	while (!rc && (word = args_take(&c->args)))
+		rc = poise_parse_addr(word, &address[addresses++], &c->error);
+	for (int d = 0; d < n; d++)
+		encapsulated |= !strcmp(list[d].device, device);
+	if (!rc && !addresses)
+		rc = cli_usage(c, "ADDR is missing: the service's addresses");
+	if (!rc)
+		rc = check_device(k, device, encapsulated, address, addresses);
+	free(address);
+	return rc;
+}
+
 static int check_attached(struct checking *k, const struct attach_decap *list, int n)
 {
-	if (!n)
-		return cli_usage(k->c, "nothing is unwrapped here: say the service's addresses");
-	for (int i = 0; i < n; i++) {
-		if (check(k, list[i].device, true, list[i].address, list[i].addresses))
+	for (int d = 0; d < n; d++)
+		if (check_device(k, list[d].device, true, list[d].address, list[d].addresses))
 			return -1;
-	}
+	k->device = "this host";
+	if (!n)
+		say_fault(k, "nothing unwraps encapsulated packets here",
+			  "poise decap attach DEV ADDR (behind l2: poise decap check DEV ADDR)");
 	return 0;
-}
-
-static bool unwraps(const struct attach_decap *list, int n, const char *device)
-{
-	for (int i = 0; i < n; i++) {
-		if (!*device || !strcmp(list[i].device, device))
-			return true;
-	}
-	return false;
-}
-
-/* [DEV] ADDR... as said; also for l2 backends, where nothing is attached. */
-static int check_said(struct checking *k, const struct attach_decap *list, int n)
-{
-	struct cli *c = k->c;
-	const char *word = args_peek(&c->args), *device = "";
-	union poise_addr *address;
-	size_t addresses;
-	int status = -1;
-
-	if (!strpbrk(word, ".:"))
-		device = args_take(&c->args);
-	if (!decap_take_addresses(c, &address, &addresses))
-		status = check(k, device, unwraps(list, n, device), address, addresses);
-	free(address);
-	return status;
-}
-
-static void print_verdict(struct checking *k)
-{
-	struct cli *c = k->c;
-
-	if (k->list) {
-		struct json_object *o = json_answer(c);
-
-		json_object_object_add(o, "lacks", k->list);
-		json_print(c, o);
-	} else if (!k->found && !c->quiet) {
-		fprintf(c->out, "this host lacks nothing to answer clients directly.\n");
-	}
 }
 
 int cmd_decap_check(struct cli *c)
 {
-	struct checking k = {.c = c};
+	struct checking k = {.c = c, .faults = c->json ? json_object_new_array() : NULL};
 	struct attach_decap *list = NULL;
-	int n = attach_decap_list(&c->where, &list, &c->error), status;
+	int n = attach_decap_list(&c->where, &list, &c->error), rc;
+	const char *device = args_take(&c->args);
 
 	if (n < 0)
 		return -1;
-	k.list = c->json ? json_object_new_array() : NULL;
-	status = args_left(&c->args) ? check_said(&k, list, n) : check_attached(&k, list, n);
-	attach_decap_free(list, (size_t)n);
+	rc = device ? check_named(&k, device, list, n) : check_attached(&k, list, n);
+	attach_decap_free(list, n);
 	free(list);
-	if (status) {
-		json_object_put(k.list);
+	if (rc) {
+		json_object_put(k.faults);
 		return -1;
 	}
-	print_verdict(&k);
+	if (c->json) {
+		struct json_object *o = json_answer(c);
+
+		json_object_object_add(o, "faults", k.faults);
+		json_print(c, o);
+	} else if (!k.found) {
+		fprintf(c->out, "Nothing is lacking.\n");
+	}
 	return k.found ? CLI_NO : CLI_OK;
 }

@@ -168,8 +168,7 @@ static const struct column columns[] = {
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* ---- which columns
- * -----------------------------------------------------------------------------*/
+/* ---- which columns ------------------------------------------------------------------------*/
 
 static int choose_columns(struct cli *c, bool wanted[COLUMNS])
 {
@@ -218,8 +217,7 @@ static size_t headings(struct table *t, enum group group, const bool wanted[COLU
 	return n;
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------*/
+/* ---- rows ---------------------------------------------------------------------------------*/
 
 struct showing {
 	struct table table;

@@ -111,8 +111,7 @@ char *cli_listeners(const struct config_service *svc, unsigned int most)
 	return text;
 }
 
-/* ---- JSON
- * --------------------------------------------------------------------------------------*/
+/* ---- JSON ---------------------------------------------------------------------------------*/
 
 struct json_object *json_listeners(const struct config_service *svc)
 {

@@ -131,11 +131,6 @@ const struct cli_command cli_commands[] = {
 	 .about = "Without words it checks the devices where packets are unwrapped, for their "
 		  "addresses; behind l2 name the device and the service's addresses. Exit status "
 		  "3 if anything is lacking."},
-	{BEHIND, .name = "decap check", .run = cmd_decap_check, .usage = "[[DEV] ADDR...]",
-	 .complete = "d-", NO_KEYS,
-	 .help = "What this host lacks to answer clients directly, and the commands that mend it.",
-	 .about = "Checks the devices and addresses that are attached, or those said, for an l2 "
-		  "backend too. Exit status 3 if anything lacks."},
 
 	{ALSO, .name = "reset", .run = cmd_reset, .usage = "", .complete = "", NO_KEYS,
 	 .help = "Removes everything of an instance: services, flows, programs, maps."},

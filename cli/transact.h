@@ -30,8 +30,7 @@ void cli_network_close(struct cli *c);
 /* CLOCK_REALTIME in ns. */
 __u64 cli_now(void);
 
-/* ---- what is in force, as commands ask for it
- * --------------------------------------------------*/
+/* ---- what is in force, as commands ask for it ---------------------------------------------*/
 
 /* The next word as a service, or as backends of svc; NULL or -1 with c->error. */
 struct config_service *cli_service(struct cli *c);

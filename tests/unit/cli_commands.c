@@ -268,8 +268,7 @@ Test(commands, json_of_show_has_the_words_of_the_file)
 	cr_assert_not(strstr(c.out, "\"flows\""), "a hash service has no gauge: %s", c.out);
 }
 
-/* ---- batch
- * -------------------------------------------------------------------------------------*/
+/* ---- batch --------------------------------------------------------------------------------*/
 
 static const char *file(const char *content)
 {
