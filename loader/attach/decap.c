@@ -40,8 +40,7 @@ int attach_decap_open_map(const char *dir, const char *kind, const char *device)
 	return bpf_obj_get(decap_path(dir, kind, device, path, sizeof(path)));
 }
 
-/* ---- TC
- * ----------------------------------------------------------------------------------------*/
+/* ---- TC ---------------------------------------------------------------------------------------*/
 
 static int tc_attach(unsigned int ifindex, int prog_fd, struct poise_error *err)
 {
@@ -71,8 +70,7 @@ static int tc_detach(unsigned int ifindex, struct poise_error *err)
 	return poise_fail_errno(err, "cannot detach the program from TC ingress");
 }
 
-/* ---- loading
- * -----------------------------------------------------------------------------------*/
+/* ---- loading ----------------------------------------------------------------------------------*/
 
 static int reuse(struct bpf_map *map, const char *dir, const char *kind, const char *device,
 		 struct poise_error *err)
@@ -138,8 +136,7 @@ static int set_addresses(int fd, const union poise_addr *address, size_t address
 	return 0;
 }
 
-/* ---- attaching
- * ---------------------------------------------------------------------------------*/
+/* ---- attaching --------------------------------------------------------------------------------*/
 
 static int pin(int fd, const char *dir, const char *kind, const char *device,
 	       struct poise_error *err)

@@ -87,8 +87,7 @@ int attach_remove(const char *dir, const struct attach_pin *p, struct poise_erro
 	return 0;
 }
 
-/* ---- replacing
- * ---------------------------------------------------------------------------------*/
+/* ---- replacing --------------------------------------------------------------------------------*/
 
 static int update(const char *dir, const struct attach_pin *p, int prog_fd, struct poise_error *err)
 {
@@ -132,8 +131,7 @@ int attach_replace_all(const char *dir, int prog_fd, struct poise_error *err)
 	return r.rc;
 }
 
-/* ---- attaching
- * ---------------------------------------------------------------------------------*/
+/* ---- attaching --------------------------------------------------------------------------------*/
 
 static int create(struct device *d, struct poise_error *err)
 {

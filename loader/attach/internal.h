@@ -13,8 +13,7 @@
 
 #include "attach.h"
 
-/* ---- layout.c
- * ----------------------------------------------------------------------------------*/
+/* ---- layout.c ---------------------------------------------------------------------------------*/
 
 #define ATTACH_PIN_PROGRAM "prog_xdp"
 #define ATTACH_PIN_SWEEP   "prog_sweep"
@@ -46,8 +45,7 @@ int attach_dir_remove(const char *path, struct poise_error *err);
 /* Missing capabilities are said by name before anything is touched. */
 int attach_privileges(struct poise_error *err);
 
-/* ---- pin.c: names say what must outlive the process
- * ---------------------------------------------*/
+/* ---- pin.c: names say what must outlive the process -------------------------------------------*/
 
 #define ATTACH_OFFLOAD_RXVLAN 0x1
 #define ATTACH_OFFLOAD_LRO    0x2
@@ -78,16 +76,14 @@ void attach_pin_leftover(const char *dir);
 int attach_pin_rename(const char *dir, const struct attach_pin *from, const struct attach_pin *to,
 		      struct poise_error *err);
 
-/* ---- log.c: libbpf's own words
- * ------------------------------------------------------------------*/
+/* ---- log.c: libbpf's own words ----------------------------------------------------------------*/
 
 /* Silences libbpf and libxdp on stderr and forgets what they said so far. */
 void attach_log_start(void);
 /* The last thing worth quoting that they said since; empty if nothing. */
 const char *attach_log_said(void);
 
-/* ---- clock.c, maps.c
- * ----------------------------------------------------------------------------*/
+/* ---- clock.c, maps.c --------------------------------------------------------------------------*/
 
 struct poise;
 
@@ -98,15 +94,14 @@ int attach_maps_size(struct poise *skel, const struct config_limits *limits,
 		     struct poise_error *err);
 int attach_maps_pin(struct poise *skel, const struct attach_dir *d, struct poise_error *err);
 void attach_maps_unpin(const struct attach_dir *d);
-/* True if an earlier creation came to its end: only then does meta carry the magic number. The
- * hash key is copied out. */
+/* *complete: an earlier creation came to its end, only then does meta carry the magic number. The
+ * hash key is copied out then. */
 int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_key[2],
 			 struct poise_error *err);
 /* poise_jiffies_mult: 2^32 / HZ, measured. */
 int attach_clock(__u32 *mult, struct poise_error *err);
 
-/* ---- device.c
- * -----------------------------------------------------------------------------------*/
+/* ---- device.c ---------------------------------------------------------------------------------*/
 
 /* POISE_E_NO_DEVICE with its remedy; -1. */
 int attach_no_device(struct poise_error *err);
@@ -119,8 +114,7 @@ void attach_describe(const struct attach_pin *p, unsigned int ifindex, struct at
 /* The interface that p holds, 0 if its device is gone. */
 unsigned int attach_pinned_ifindex(const char *dir, const struct attach_pin *p);
 
-/* ---- link.c, offload.c
- * --------------------------------------------------------------------------*/
+/* ---- link.c, offload.c ------------------------------------------------------------------------*/
 
 /* Attaches natively or generically as p->wanted asks; sets p->why and *mode; returns the link's fd
  * or -1. */
@@ -143,8 +137,7 @@ bool attach_offload_warn(const char *device, char *buf, size_t size);
 char *attach_driver(const char *device, char *buf, size_t size);
 unsigned int attach_mtu(const char *device); /* 0: unknown */
 
-/* ---- shared.c: through libxdp's dispatcher
- * ------------------------------------------------------*/
+/* ---- shared.c: through libxdp's dispatcher ----------------------------------------------------*/
 
 /* As attach_link_create, beside other programs; returns a descriptor to pin. */
 int attach_shared_create(const char *dir, int prog_fd, unsigned int ifindex, struct attach_pin *p,

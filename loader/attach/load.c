@@ -24,7 +24,7 @@ struct load {
 	struct poise *skel;
 	struct config_limits limits;
 	__u64 hash_key[2];
-	bool fresh; /* the maps are to be made */
+	bool fresh; /* the maps are to be made: known once the old ones have been looked for */
 };
 
 /* Limits and key of a new instance: the file's, else the defaults and a key drawn here. */
@@ -103,12 +103,13 @@ static int load_failed(const struct load *l, int error, struct poise_error *err)
 
 static int load_object(struct load *l, struct poise_error *err)
 {
+	bool complete;
 	int rc;
 
 	attach_pin_leftover(l->dir.path);
-	if (attach_maps_complete(&l->dir, &l->fresh, l->hash_key, err))
+	if (attach_maps_complete(&l->dir, &complete, l->hash_key, err))
 		return -1;
-	l->fresh = !l->fresh;
+	l->fresh = !complete;
 	l->skel = poise__open();
 	if (!l->skel)
 		return poise_fail_errno(err, "cannot open the built-in BPF object");
@@ -162,15 +163,17 @@ static int publish(struct load *l, const char *name, struct poise_error *err)
 	return attach_replace_all(l->dir.path, xdp, err);
 }
 
-/* A creation that failed leaves nothing. */
+/* A creation that failed leaves nothing; what was there before stays. */
 static void undo(const struct load *l)
 {
 	char path[PATH_MAX];
 
-	attach_maps_unpin(&l->dir);
-	unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_PROGRAM));
-	unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_SWEEP));
-	rmdir(l->dir.path); /* fails, rightly, if devices are still attached */
+	if (l->fresh) {
+		attach_maps_unpin(&l->dir);
+		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_PROGRAM));
+		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_SWEEP));
+	}
+	rmdir(l->dir.path); /* fails, rightly, unless it is empty */
 	rmdir(l->dir.base);
 }
 
@@ -178,7 +181,7 @@ int attach_load(struct instance **out, const struct instance_where *where, const
 		bool *created, struct poise_error *err)
 {
 	const char *name = where && where->name ? where->name : POISE_DEFAULT_INSTANCE;
-	struct load l = {.fresh = true};
+	struct load l = {0};
 	int rc;
 
 	attach_log_start();
@@ -191,7 +194,7 @@ int attach_load(struct instance **out, const struct instance_where *where, const
 		rc = load_object(&l, err);
 	if (!rc)
 		rc = publish(&l, name, err);
-	if (rc && l.fresh)
+	if (rc)
 		undo(&l);
 	poise__destroy(l.skel);
 	attach_dir_close(&l.dir);

@@ -59,7 +59,8 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 	if (meta == MAP_FAILED)
 		return poise_fail_errno(err, "cannot map %s", path);
 	*complete = meta->magic == POISE_MAGIC;
-	memcpy(hash_key, meta->hash_key, sizeof(meta->hash_key));
+	if (*complete)
+		memcpy(hash_key, meta->hash_key, sizeof(meta->hash_key));
 	munmap(meta, sizeof(*meta));
 	return 0;
 }

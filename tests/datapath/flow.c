@@ -43,8 +43,7 @@ static const char *const packets[KINDS] = {
 static const char *const kinds[KINDS] = {"SYN", "data", "FIN", "RST", "UDP"};
 static const char *const states[] = {"free", "NEW", "PICKUP", "EST", "FIN", "RST", "AFFINITY"};
 
-/* ---- words
- * -------------------------------------------------------------------------------------*/
+/* ---- words ------------------------------------------------------------------------------------*/
 
 static __u64 make_word(__u64 old, __u16 member, enum poise_flow_state state, __u32 stamp)
 {
@@ -68,8 +67,7 @@ static __u32 kernel_second(void)
 	return second;
 }
 
-/* ---- cells
- * -------------------------------------------------------------------------------------*/
+/* ---- cells ------------------------------------------------------------------------------------*/
 
 enum then {
 	SAME,	 /* member and slot as they were, stamp now */
@@ -252,8 +250,7 @@ Test(flow, table_is_complete)
 		}
 }
 
-/* ---- whose flow it is
- * --------------------------------------------------------------------------*/
+/* ---- whose flow it is -------------------------------------------------------------------------*/
 
 /* Puts a word for the flow of `kind` in place: state, member, age. */
 static __u64 *place_word(enum kind kind, enum poise_flow_state state, __u16 member)
@@ -424,8 +421,7 @@ Test(flow, long_idle)
 	rig_close(&rig);
 }
 
-/* ---- full buckets
- * ------------------------------------------------------------------------------*/
+/* ---- full buckets -----------------------------------------------------------------------------*/
 
 /* The bucket of the flow under test, filled with established flows of other tags. */
 static struct poise_bucket *fill_bucket(__u32 now)

@@ -37,8 +37,7 @@ static struct driver_mix *mix; /* by CPU */
 
 TestSuite(mix, .fini = rig_cleanup, .timeout = 90);
 
-/* ---- running
- * -----------------------------------------------------------------------------------*/
+/* ---- running ----------------------------------------------------------------------------------*/
 
 struct runner {
 	pthread_t thread;
@@ -51,7 +50,7 @@ struct runner {
 static int run_once(const struct runner *r)
 {
 	static __thread struct frame out;
-	struct xdp_md ctx = {.data_end = DRIVER_FRAME, .ingress_ifindex = rig.lo};
+	struct xdp_md ctx = {.data_end = DRIVER_FRAME, .ingress_ifindex = rig.place.lo};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = mix[r->cpu].frame,
 		    .data_size_in = DRIVER_FRAME, .data_out = out.byte,
 		    .data_size_out = sizeof(out.byte), .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
@@ -110,8 +109,7 @@ static void prepare(__u32 flows, __u32 kinds, __u32 seed0, __u32 seed1)
 	}
 }
 
-/* ---- what must be true afterwards
- * --------------------------------------------------------------*/
+/* ---- what must be true afterwards -------------------------------------------------------------*/
 
 static unsigned int duplicates(void)
 {
@@ -167,8 +165,7 @@ static __u64 reason(enum poise_reason r)
 	return c.service[rig_service(&rig, "mixed")].count[r];
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------*/
+/* ---- tests ------------------------------------------------------------------------------------*/
 
 #define INSERTS 20000 /* a run */
 #define RUNS	10

@@ -74,8 +74,7 @@ static const char *text(struct json_object *from, const char *key)
 	return json_object_get_string(get(from, key));
 }
 
-/* ---- the set-up
- * --------------------------------------------------------------------------------*/
+/* ---- the set-up -------------------------------------------------------------------------------*/
 
 static void add_service(char *yaml, size_t size, size_t number, struct json_object *vip)
 {
@@ -100,7 +99,7 @@ static void add_service(char *yaml, size_t size, size_t number, struct json_obje
 static void set_nexthops(void)
 {
 	static const __u8 gateway[6] = {0x00, 0x00, 0xde, 0xad, 0xbe, 0xaf};
-	struct poise_path path = {.ifindex = rig.lo, .mtu = RIG_MTU, .smac = {0x02}};
+	struct poise_path path = {.ifindex = rig.place.lo, .mtu = RIG_MTU, .smac = {0x02}};
 	struct poise_error err = {0};
 	__u16 index;
 
@@ -127,8 +126,7 @@ static void set_up(struct json_object *all)
 	set_nexthops();
 }
 
-/* ---- comparing
- * ---------------------------------------------------------------------------------*/
+/* ---- comparing --------------------------------------------------------------------------------*/
 
 struct vector {
 	int index;

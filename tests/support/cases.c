@@ -22,8 +22,7 @@ static const char *verdict_word(int verdict)
 	return verdict < 5 ? words[verdict] : "?";
 }
 
-/* ---- what is counted
- * ---------------------------------------------------------------------------*/
+/* ---- what is counted --------------------------------------------------------------------------*/
 
 /* The line of a reason that "SERVICE REASON" names. */
 static void find_reason(const struct rig *r, const char *text, __u16 *service, unsigned int *reason)
@@ -79,8 +78,7 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 	return !bad;
 }
 
-/* ---- one packet
- * --------------------------------------------------------------------------------*/
+/* ---- one packet -------------------------------------------------------------------------------*/
 
 struct attempt {
 	struct frame in;
@@ -126,8 +124,7 @@ static bool whole(struct rig *r, const struct packet_case *c, struct attempt *a)
 	return fine;
 }
 
-/* ---- the same packet, cut short
- * ----------------------------------------------------------------*/
+/* ---- the same packet, cut short ---------------------------------------------------------------*/
 
 /* Cut into its IP packet it is nobody's: passed untouched. Cut behind it, in the padding, it is
  * what it was. */

@@ -6,13 +6,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <limits.h>
 #include <net/if.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,35 +21,12 @@
 #include "tests/support/driver.skel.h"
 
 #define PATH_UNRESOLVED 9
-#define RIG_NAME	"test-rig-%d"
 
-static struct rig *opened; /* what rig_cleanup removes */
-
-/* Fails the test with an error as a user would read it. */
-static void must(int rc, const char *what, const struct poise_error *err)
-{
-	char text[1024];
-
-	cr_assert(!rc, "%s: %s; %s", what, poise_error_text(err, text, sizeof(text)), err->remedy);
-}
-
-/* ---- the namespace
- * -----------------------------------------------------------------------------*/
-
-static void make_devices(struct rig *r)
-{
-	cr_assert(!unshare(CLONE_NEWNET), "cannot make a network namespace: %s", strerror(errno));
-	cr_assert(!system("ip link set lo up && ip link add out type veth peer name outpeer"));
-	r->lo = if_nametoindex("lo");
-	r->out = if_nametoindex("out");
-}
-
-/* ---- next hops
- * ---------------------------------------------------------------------------------*/
+/* ---- next hops --------------------------------------------------------------------------------*/
 
 static void describe_path(const struct rig *r, unsigned int number, struct poise_path *p)
 {
-	*p = (struct poise_path){.ifindex = r->lo, .mtu = RIG_MTU};
+	*p = (struct poise_path){.ifindex = r->place.lo, .mtu = RIG_MTU};
 	frame_mac("lb", p->smac);
 	if (number != 5) {
 		inet_pton(AF_INET, "10.3.0.254", &p->src4);
@@ -72,7 +46,7 @@ static void describe_path(const struct rig *r, unsigned int number, struct poise
 		p->tpid[1] = htons(0x8100);
 		break;
 	case 3:
-		p->ifindex = r->out;
+		p->ifindex = r->place.out;
 		frame_mac("out", p->smac);
 		break;
 	case 4: p->mtu = RIG_NARROW; break;
@@ -97,21 +71,20 @@ static void set_nexthop(struct rig *r, const struct config_member *m)
 		return;
 	describe_path(r, path_of(a), &path);
 	index = instance_path(r->i, &path, &err);
-	must(!index, "path", &err);
+	place_must(!index, "path", &err);
 	snprintf(name, sizeof(name), "b%u", a->b[15]);
 	frame_mac(name, mac);
 	instance_set_nexthop(r->i, m->id, INSTANCE_NEXTHOP(mac, index));
 }
 
-/* ---- configuration
- * -----------------------------------------------------------------------------*/
+/* ---- configuration ----------------------------------------------------------------------------*/
 
 /* With the lock held. */
 static void commit(struct rig *r, struct config *cfg)
 {
 	struct poise_error err = {0};
 
-	must(instance_commit(r->i, cfg, NULL, &err), "commit", &err);
+	place_must(instance_commit(r->i, cfg, NULL, &err), "commit", &err);
 	for (size_t s = 0; s < cfg->services; s++)
 		for (size_t m = 0; m < cfg->service[s]->members; m++)
 			set_nexthop(r, &cfg->service[s]->member[m]);
@@ -123,10 +96,10 @@ void rig_configure(struct rig *r, const char *yaml)
 	struct config *file = config_parse("rig.yaml", yaml, strlen(yaml), &err);
 	struct config *live = NULL;
 
-	must(!file, "configuration", &err);
-	must(instance_lock(r->i, &err), "lock", &err);
-	must(instance_load(r->i, &live, &err), "load", &err);
-	must(config_apply(live, file, 0, NULL, &err), "apply", &err);
+	place_must(!file, "configuration", &err);
+	place_must(instance_lock(r->i, &err), "lock", &err);
+	place_must(instance_load(r->i, &live, &err), "load", &err);
+	place_must(config_apply(live, file, 0, NULL, &err), "apply", &err);
 	commit(r, live);
 	instance_unlock(r->i);
 	config_free(file);
@@ -138,7 +111,7 @@ void rig_commit(struct rig *r)
 {
 	struct poise_error err = {0};
 
-	must(instance_lock(r->i, &err), "lock", &err);
+	place_must(instance_lock(r->i, &err), "lock", &err);
 	commit(r, r->cfg);
 	instance_unlock(r->i);
 }
@@ -157,23 +130,6 @@ static void open_driver(struct rig *r)
 				       BPF_ANY));
 }
 
-/* What tests that were killed have left. */
-static void remove_stale(void)
-{
-	struct instance_where where = {0};
-	DIR *dir = opendir(POISE_PIN_ROOT);
-	struct dirent *entry;
-	int pid;
-
-	while (dir && (entry = readdir(dir))) {
-		where.name = entry->d_name;
-		if (sscanf(entry->d_name, RIG_NAME, &pid) == 1 && kill(pid, 0) && errno == ESRCH)
-			attach_reset(&where, NULL);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 void rig_open(struct rig *r, const char *yaml)
 {
 	struct config cfg = {.has_limits = true,
@@ -189,12 +145,8 @@ void rig_open(struct rig *r, const char *yaml)
 	bool created;
 
 	memset(r, 0, sizeof(*r));
-	remove_stale();
-	snprintf(r->name, sizeof(r->name), RIG_NAME, getpid());
-	r->where.name = r->name;
-	make_devices(r);
-	opened = r;
-	must(attach_load(&r->i, &r->where, &cfg, &created, &err), "attach_load", &err);
+	place_open(&r->place);
+	place_must(attach_load(&r->i, &r->place.where, &cfg, &created, &err), "attach_load", &err);
 	cr_assert(created, "%s was there already", r->i->dir);
 	open_driver(r);
 	rig_configure(r, yaml);
@@ -204,30 +156,26 @@ void rig_close(struct rig *r)
 {
 	struct poise_error err = {0};
 
-	opened = NULL;
 	driver__destroy(r->driver);
 	close(r->program);
 	config_free(r->cfg);
 	instance_close(r->i);
-	must(attach_reset(&r->where, &err), "attach_reset", &err);
+	place_must(attach_reset(&r->place.where, &err), "attach_reset", &err);
 }
 
 void rig_cleanup(void)
 {
-	if (opened)
-		attach_reset(&opened->where, NULL);
-	opened = NULL;
+	place_cleanup();
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------*/
+/* ---- names ------------------------------------------------------------------------------------*/
 
 __u16 rig_member(const struct rig *r, const char *address)
 {
 	struct poise_error err = {0};
 	union poise_addr a;
 
-	must(poise_parse_addr(address, &a, &err), address, &err);
+	place_must(poise_parse_addr(address, &a, &err), address, &err);
 	for (size_t s = 0; s < r->cfg->services; s++)
 		for (size_t m = 0; m < r->cfg->service[s]->members; m++)
 			if (!poise_addr_cmp(&r->cfg->service[s]->member[m].conf.addr, &a))
@@ -244,12 +192,11 @@ __u16 rig_service(const struct rig *r, const char *name)
 	return s->id;
 }
 
-/* ---- packets
- * -----------------------------------------------------------------------------------*/
+/* ---- packets ----------------------------------------------------------------------------------*/
 
 int rig_run(struct rig *r, const struct frame *in, struct frame *out)
 {
-	struct xdp_md ctx = {.data_end = (__u32)in->length, .ingress_ifindex = r->lo};
+	struct xdp_md ctx = {.data_end = (__u32)in->length, .ingress_ifindex = r->place.lo};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = in->byte, .data_size_in = (__u32)in->length,
 		    .data_out = out->byte, .data_size_out = sizeof(out->byte), .ctx_in = &ctx,
 		    .ctx_size_in = sizeof(ctx));
@@ -267,8 +214,7 @@ int rig_send(struct rig *r, const char *words, struct frame *out)
 	return rig_run(r, &in, out ? out : &unused);
 }
 
-/* ---- counts
- * ------------------------------------------------------------------------------------*/
+/* ---- counts -----------------------------------------------------------------------------------*/
 
 void rig_count(const struct rig *r, struct rig_counts *c)
 {
@@ -286,7 +232,8 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 			c->member[m].closed += from->closed;
 		}
 	for (__u32 s = 0; s < meta->services; s++)
-		must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops", &err);
+		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",
+			   &err);
 }
 
 void rig_forget(struct rig *r)

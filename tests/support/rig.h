@@ -20,6 +20,7 @@
 #include "frame.h"
 #include "maps/config.h"
 #include "maps/instance.h"
+#include "place.h"
 
 #define RIG_PATHS  6
 #define RIG_MTU	   1500
@@ -30,17 +31,15 @@ struct driver;
 struct rig {
 	struct instance *i;
 	struct config *cfg; /* in force */
-	char name[POISE_NAME_MAX];
-	struct instance_where where;
-	unsigned int lo, out; /* interfaces */
-	int program;	      /* the pinned prog_xdp */
+	struct place place;
+	int program; /* the pinned prog_xdp */
 	struct driver *driver;
 };
 
 /* Makes the instance and configures it from YAML as in poise.yaml. Fails the test if it cannot.
  * A suite that opens rigs has .fini = rig_cleanup, so that a test that fails leaves none either. */
 void rig_open(struct rig *r, const char *yaml);
-void rig_cleanup(void);
+void rig_cleanup(void); /* place_cleanup */
 /* Another configuration in place of the present one, next hops included. */
 void rig_configure(struct rig *r, const char *yaml);
 /* Commits r->cfg as the test has changed it. */

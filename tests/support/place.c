@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A place for a test to make instances in (place.h).
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/attach/attach.h"
+#include "place.h"
+
+#define PLACE_NAME "test-rig-%d" /* of this process */
+
+static struct place *opened; /* what place_cleanup removes */
+
+void place_must(int rc, const char *what, const struct poise_error *err)
+{
+	char text[1024];
+
+	cr_assert(!rc, "%s: %s; %s", what, poise_error_text(err, text, sizeof(text)), err->remedy);
+}
+
+/* What tests that were killed have left. */
+static void remove_stale(void)
+{
+	struct instance_where where = {0};
+	DIR *dir = opendir(POISE_PIN_ROOT);
+	struct dirent *entry;
+	int pid;
+
+	while (dir && (entry = readdir(dir))) {
+		where.name = entry->d_name;
+		if (sscanf(entry->d_name, PLACE_NAME, &pid) == 1 && kill(pid, 0) && errno == ESRCH)
+			attach_reset(&where, NULL);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void place_open(struct place *p)
+{
+	memset(p, 0, sizeof(*p));
+	remove_stale();
+	snprintf(p->name, sizeof(p->name), PLACE_NAME, getpid());
+	p->where.name = p->name;
+	snprintf(p->dir, sizeof(p->dir), "%s/%s/v%d", POISE_PIN_ROOT, p->name, POISE_ABI);
+	cr_assert(!unshare(CLONE_NEWNET), "cannot make a network namespace: %s", strerror(errno));
+	cr_assert(!system("ip link set lo up && ip link add out type veth peer name outpeer && "
+			  "ip link set out up && ip link set outpeer up"));
+	p->lo = if_nametoindex("lo");
+	p->out = if_nametoindex("out");
+	opened = p;
+}
+
+void place_cleanup(void)
+{
+	if (opened)
+		attach_reset(&opened->where, NULL);
+	opened = NULL;
+}
