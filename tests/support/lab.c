@@ -239,6 +239,11 @@ pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
 void lab_stop(pid_t pid, int sig)
 {
 	kill(pid, sig);
+	lab_wait(pid);
+}
+
+void lab_wait(pid_t pid)
+{
 	waitpid(pid, NULL, 0);
 }
 
