@@ -5,12 +5,16 @@
  */
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/lab.h"
 
 #define KEY "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+
+#define TRANSFERS 4
+#define BYTES	  20000000 /* some 14,000 packets up each */
 
 static struct lab lab;
 
@@ -60,7 +64,9 @@ static void build_histories(void)
 	lab_must(&lab, "lb2", "poise backend del web 10.0.0.7 --now");
 }
 
-Test(balancers, with_different_histories_have_equal_tables, .timeout = 120)
+TestSuite(balancers, .timeout = 120);
+
+Test(balancers, with_different_histories_have_equal_tables)
 {
 	pid_t first, second;
 	char *before = NULL, *after = NULL;
@@ -87,6 +93,47 @@ Test(balancers, with_different_histories_have_equal_tables, .timeout = 120)
 	lab_must(&lab, "lb2", "poise map check");
 	free(before);
 	free(after);
+	lab_stop(first, SIGTERM);
+	lab_stop(second, SIGTERM);
+	lab_down(&lab);
+}
+
+/* The router stops sending to lb1 in the midst of transfers, as when it dies or is drained. */
+Test(balancers, take_each_others_connections_over)
+{
+	pid_t first, second, up[TRANSFERS];
+	const char *out;
+
+	lab_up(&lab, "--balancers 2 --backends 4");
+	for (int n = 1; n <= 4; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		lab_serve(&lab, node, "serve %s 192.0.2.10:9000", node);
+	}
+	first = balancer("lb1");
+	second = balancer("lb2");
+	for (int n = 1; n <= 2; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "lb%d", n);
+		lab_must(&lab, node, "poise attach eth0");
+		lab_must(&lab, node, "poise service add web 192.0.2.10:9000 forward l2");
+		lab_must(&lab, node, "poise backend add web 10.0.0.%d 10.0.0.%d 10.0.0.3 10.0.0.4",
+			 n, 3 - n);
+		lab_until(&lab, node, 10, "poise status");
+	}
+	lab_must(&lab, "router", "ip route replace 192.0.2.0/24 via 10.0.0.101");
+	for (int i = 0; i < TRANSFERS; i++)
+		up[i] = lab_start(&lab, "c1", "bulk 192.0.2.10:9000 %d", BYTES);
+	/* Some of it has come through lb1, then all goes to lb2. */
+	lab_until(&lab, "lb1", 20, "poise stats web --exact | awk '/packets/ { exit $2 < 8000 }'");
+	lab_must(&lab, "router", "ip route replace 192.0.2.0/24 via 10.0.0.102");
+	for (int i = 0; i < TRANSFERS; i++)
+		lab_wait(up[i]);
+	lab_host(&out, "grep -c equal %s.c1", lab.log);
+	cr_assert_eq(atoi(out), 2 * TRANSFERS, "%s", (lab_host(&out, "cat %s.c1", lab.log), out));
+	lab_must(&lab, "lb2", "poise stats web --exact | awk '/packets/ { exit $2 < 1000 }'");
 	lab_stop(first, SIGTERM);
 	lab_stop(second, SIGTERM);
 	lab_down(&lab);
