@@ -271,7 +271,7 @@ static void give_back(struct instance *i)
 	if (instance_load(i, &cfg, NULL))
 		return;
 	commit_begin(&c, i, cfg, &unasked);
-	c.plan.reclaim = true;
+	c.plan.tight = true;
 	match(&c);
 	if (!plan_all(&c, NULL))
 		commit_write(&c);
@@ -292,6 +292,7 @@ static int plan_patiently(struct commit *c, struct poise_error *err)
 		return -1;
 	give_back(c->i);
 	instance_grace(c->i);
+	c->plan.tight = true;
 	match(c);
 	return plan_all(c, err);
 }

@@ -10,10 +10,12 @@
  *  4. members that get worse: avoided from the next packet on
  *  5. a table that is in use: entry by entry, each one store
  */
+#include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "derive.h"
+#include "sizes.h"
 
 static bool is_active(const struct poise_service *s)
 {
@@ -97,6 +99,22 @@ static void store_members(struct instance *i, const struct derived *d, bool wors
 	}
 }
 
+/* An id's new owner has dropped nothing yet. Nobody counts under an id that no listener leads to; a
+ * failure would leave wrong counts and is no reason to stop here. */
+static void clear_drops(const struct instance *i, __u16 id)
+{
+	struct poise_drops *zero;
+	__u32 key = id;
+
+	if (i->drops_fd < 0 || !i->services[id].retired)
+		return;
+	zero = calloc(sizes_cpus(), sizeof(*zero));
+	if (!zero)
+		abort();
+	bpf_map_update_elem(i->drops_fd, &key, zero, BPF_ANY);
+	free(zero);
+}
+
 /* ---- the service ------------------------------------------------------------------------------*/
 
 void derive_service(struct instance *i, __u16 id)
@@ -105,6 +123,8 @@ void derive_service(struct instance *i, __u16 id)
 	struct derived d;
 	bool later;
 
+	if (!now)
+		clear_drops(i, id);
 	derived_make(i, id, &d);
 	/* The rung gets better: the old record, under which everybody who may be chosen now may be
 	 * chosen too, holds until the table is right; unless the table is not its own. */

@@ -96,13 +96,25 @@ static int no_ids(struct plan *p, const struct config_service *svc, __u32 need,
 
 	for (__u32 id = 1; id <= members; id++)
 		left += !p->taken[id];
-	poise_fail(err, POISE_E_FULL, "%u more backends need ids, %u of %u are free", need, left,
-		   members);
+	poise_fail(err, POISE_E_FULL, "%u more backends need ids, %u of %u are free%s", need, left,
+		   members, left < need ? "" : ", too scattered for one service");
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
-	return poise_error_remedy(err,
-				  "remove backends, or raise limits: backends (%u now) and "
-				  "resize the map: poise map resize members N",
-				  members);
+	return poise_error_remedy(err, "remove backends in a change of its own first, or raise "
+				       "limits: backends, which counts when the maps are created");
+}
+
+/* Ids for `need` members and as many as there are already, so that twelve extents hold any service;
+ * when ids are short, no more than needed. */
+static __u32 extent_size(const struct plan *p, __u32 total, __u32 need)
+{
+	__u32 size = need;
+
+	if (!p->tight) {
+		if (size < total)
+			size = total;
+		size = (size + POISE_EXTENT_MIN - 1) / POISE_EXTENT_MIN * POISE_EXTENT_MIN;
+	}
+	return total + size > POISE_ORDINAL_MAX ? POISE_ORDINAL_MAX - total : size;
 }
 
 /* Adds an extent for at most `need` members, or fewer if ids are scattered. */
@@ -110,18 +122,13 @@ static int add_extent(struct plan *p, struct config_service *svc, __u32 need,
 		      struct poise_error *err)
 {
 	struct poise_service_conf *conf = &svc->conf;
-	__u32 total = extent_total(conf), want = need, first = 0;
+	__u32 want = extent_size(p, extent_total(conf), need), first = 0;
 
 	if (!p->taken)
 		find_taken(p);
-	if (want < total)
-		want = total;
-	want = (want + POISE_EXTENT_MIN - 1) / POISE_EXTENT_MIN * POISE_EXTENT_MIN;
-	if (total + want > POISE_ORDINAL_MAX)
-		want = POISE_ORDINAL_MAX - total;
 	/* room to grow is dropped first, then contiguity */
 	while (want && !(first = find_run(p, want)))
-		want = want > need ? (want / 2 > need ? want / 2 : need) : want / 2;
+		want = want / 2 > need || want <= need ? want / 2 : need;
 	if (!first || conf->extents == POISE_EXTENTS)
 		return no_ids(p, svc, need, err);
 	conf->extent[conf->extents].first = (__u16)first;
@@ -131,8 +138,8 @@ static int add_extent(struct plan *p, struct config_service *svc, __u32 need,
 	return 0;
 }
 
-/* Gives back extents at the end that nobody needs: ids must not leak into a service that was big
- * once. Ordinals before them stay what they are. */
+/* Gives back ids at the end that nobody needs: they must not stay with a service that was big once.
+ * Ordinals before them stay what they are. */
 static void trim_extents(const struct plan *p, struct config_service *svc, const __u8 *used)
 {
 	struct poise_service_conf *conf = &svc->conf;
@@ -140,15 +147,15 @@ static void trim_extents(const struct plan *p, struct config_service *svc, const
 
 	while (conf->extents) {
 		struct poise_extent *last = &conf->extent[conf->extents - 1];
-		__u32 free = 0;
 
-		while (free < last->count && !used[total - last->count + free] &&
-		       id_is_free(p, last->first + free))
-			free++;
-		if (free < last->count)
+		while (last->count && !used[total - 1] &&
+		       id_is_free(p, last->first + last->count - 1u)) {
+			last->count--;
+			total--;
+		}
+		if (last->count)
 			return;
-		total -= last->count;
-		*last = (struct poise_extent){0};
+		last->first = 0;
 		conf->extents--;
 	}
 }
@@ -209,10 +216,10 @@ static int plan_members(struct plan *p, struct config_service *svc, struct poise
 		member->conf.service = svc->id;
 		lacking += !member->id;
 	}
-	if (!lacking && !p->reclaim)
+	if (!lacking && !p->tight)
 		return 0;
 	used = used_ordinals(svc);
-	if (p->reclaim)
+	if (p->tight)
 		trim_extents(p, svc, used);
 	if (lacking)
 		rc = place_members(p, svc, used, lacking, err);
@@ -228,6 +235,21 @@ static bool service_id_free(const struct plan *p, __u32 id)
 	       store_graced(p->i, p->i->services[id].retired);
 }
 
+/* Those that go with this change keep their ids until packets have let go of them. */
+static int no_service_ids(const struct plan *p, struct poise_error *err)
+{
+	__u32 fresh = 0, left = 0, limit = p->i->meta->services;
+
+	for (size_t s = 0; s < p->cfg->services; s++)
+		fresh += !p->service[s].old;
+	for (__u32 id = 1; id < limit; id++)
+		left += service_id_free(p, id);
+	poise_fail(err, POISE_E_FULL, "%u new services need ids, %u of %u are free", fresh, left,
+		   limit - 1);
+	return poise_error_remedy(err, "remove services in a change of its own first, or raise "
+				       "limits: services, which counts when the maps are created");
+}
+
 static int plan_service_ids(struct plan *p, struct poise_error *err)
 {
 	__u32 id = 1, limit = p->i->meta->services;
@@ -239,15 +261,8 @@ static int plan_service_ids(struct plan *p, struct poise_error *err)
 			continue;
 		while (id < limit && !service_id_free(p, id))
 			id++;
-		if (id == limit) {
-			poise_fail(err, POISE_E_FULL,
-				   "%zu services are more than this instance's %u",
-				   p->cfg->services, limit - 1);
-			return poise_error_remedy(err,
-						  "remove services, or raise limits: services "
-						  "(%u now)",
-						  limit - 1);
-		}
+		if (id == limit)
+			return no_service_ids(p, err);
 		ps->svc->id = (__u16)id++;
 	}
 	return 0;

@@ -322,6 +322,6 @@ int listener_plan(const struct instance *i, const struct config *cfg, struct poi
 	poise_fail(err, POISE_E_FULL, "%u listeners are %s %u", total,
 		   crowded ? "spread too badly over a hash made for" : "more than this instance's",
 		   limit);
-	return poise_error_remedy(err, "remove listeners, or raise limits: listeners (%u now)",
-				  limit);
+	return poise_error_remedy(err, "remove listeners, or raise limits: listeners, which counts "
+				       "when the maps are created");
 }

@@ -41,7 +41,8 @@ void instance_set_nexthop(struct instance *i, __u16 member, __u64 nexthop)
 	__u16 from = path_of(m->nexthop), to = path_of(nexthop);
 	bool began;
 
-	if (m->nexthop == nexthop)
+	/* whoever resolved it may have looked before the backend was removed */
+	if (m->nexthop == nexthop || (nexthop && !m->service))
 		return;
 	began = store_begin(i);
 	if (to != from && to < i->meta->paths)

@@ -26,7 +26,7 @@ struct plan {
 	const struct poise_member_conf **old_member;
 	struct plan_service *service; /* as cfg->service */
 
-	bool reclaim; /* take back the extents that services no longer need */
+	bool tight; /* ids are short: no room to grow, and what is not needed is given back */
 
 	/* ids.c; NULL until somebody needs a new id */
 	__u8 *taken;

@@ -112,10 +112,8 @@ static int no_slots(const struct plan *p, const struct config_service *svc, __u3
 		"by side",
 		need, p->i->meta->table_slots, left, largest);
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
-	return poise_error_remedy(err,
-				  "choose a smaller table-size, or raise limits: table-slots "
-				  "(%u now)",
-				  p->i->meta->table_slots);
+	return poise_error_remedy(err, "choose a smaller table-size, or raise limits: table-slots, "
+				       "which counts when the maps are created");
 }
 
 /* The table changes its size or its hash: the old one becomes the base beside it, unless there is

@@ -49,8 +49,11 @@ static bool anybody_over(const struct instance *i, __u64 now)
 {
 	for (__u32 id = 1; id < i->meta->members; id++) {
 		struct config_member m = {.id = (__u16)id};
-		const struct poise_member_conf *conf = store_member(i, id);
+		const struct poise_member_conf *conf;
 
+		if (!i->members[id].service) /* most ids are nobody's: the quicker look */
+			continue;
+		conf = store_member(i, id);
 		if (conf->r.state != POISE_REC_LEAVING && conf->admin != POISE_DRAINING)
 			continue;
 		m.conf = *conf;
