@@ -18,7 +18,7 @@
 #include "sha256.h"
 
 #define DEFAULT_BYTES (10 << 20)
-#define SILENCE	      5 /* seconds without a byte after which a transfer has failed */
+#define SILENCE	      15 /* seconds without a byte after which a transfer has failed */
 #define SEED	      88172645463325252u
 
 static int reach(const struct endpoint *e)

@@ -176,26 +176,32 @@ static unsigned long counted(struct flood *skel)
 static int flood_sink(const struct order *o, __u16 port)
 {
 	struct flood *skel = flood__open();
-	struct bpf_link *link;
+	struct bpf_link *link = NULL;
+	int sig, rc = 1;
 	sigset_t ends;
-	int sig;
 
 	if (!skel)
 		return fail("open", errno);
-	skel->rodata->sink_port = htons(port);
-	if (flood__load(skel))
-		return fail("load", errno);
 	block_ends(&ends);
+	skel->rodata->sink_port = htons(port);
+	if (flood__load(skel)) {
+		fail("load", errno);
+		goto out;
+	}
 	link = bpf_program__attach_xdp(skel->progs.flood_sink, o->ifindex);
-	if (!link)
-		return fail(o->device, errno);
+	if (!link) {
+		fail(o->device, errno);
+		goto out;
+	}
 	printf("ready\n");
 	fflush(stdout);
 	sigwait(&ends, &sig);
 	printf("received %lu\n", counted(skel));
+	rc = 0;
+out:
 	bpf_link__destroy(link);
 	flood__destroy(skel);
-	return 0;
+	return rc;
 }
 
 static int usage(void)
