@@ -158,11 +158,14 @@ static void diff_services(struct differ *d, const struct config *from, const str
 {
 	size_t f = 0, t = 0;
 
-	while (f < from->services || t < to->services) {
+	for (;;) {
 		const struct config_service *a = f < from->services ? from->service[f] : NULL;
 		const struct config_service *b = t < to->services ? to->service[t] : NULL;
-		int order = !a ? 1 : !b ? -1 : strcmp(a->conf.name, b->conf.name);
+		int order;
 
+		if (!a && !b)
+			return;
+		order = !a ? 1 : !b ? -1 : strcmp(a->conf.name, b->conf.name);
 		if (order < 0)
 			emit(d, '-', "service %s", a->conf.name);
 		else if (order > 0)

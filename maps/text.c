@@ -82,7 +82,7 @@ static const char *unusable(const union poise_addr *a)
 
 int poise_parse_host(const char *text, union poise_addr *a, struct poise_error *err)
 {
-	union poise_addr got;
+	union poise_addr got = {0};
 	const char *why;
 
 	if (poise_parse_addr(text, &got, err))

@@ -4,6 +4,7 @@
  * bounded: depth, nodes, keys of a mapping (their uniqueness is checked one by one), anchors.
  * Aliases share nodes; what they could blow up is bounded where the tree is walked.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,9 +216,12 @@ static int on_open(struct builder *b, enum tree_kind kind, const yaml_event_t *e
 
 static int on_close(struct builder *b)
 {
-	struct tree_node *n = b->stack[--b->depth];
-	char *anchor = b->stack_anchor[b->depth];
+	struct tree_node *n;
+	char *anchor;
 
+	assert(b->depth); /* libyaml closes what it opened */
+	n = b->stack[--b->depth];
+	anchor = b->stack_anchor[b->depth];
 	if (n->kind == TREE_MAP && merge(b, n)) {
 		free(anchor);
 		return -1;

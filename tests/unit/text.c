@@ -271,16 +271,17 @@ Test(text, sizes)
 	}
 }
 
-#define SIXTY "a23456789012345678901234567890123456789012345678901234567890"
+#define LONGEST	 "a23456789012345678901234567890123456789012345678901234567890123"
+#define TOO_LONG "a234567890123456789012345678901234567890123456789012345678901234"
 
 Test(text, names)
 {
 	static const char *const good[] = {
-		"web", "a", "7", "web-1", "web_1.example", "1.2.3.4a", "dead", "ALL", SIXTY "123",
+		"web", "a", "7", "web-1", "web_1.example", "1.2.3.4a", "dead", "ALL", LONGEST,
 	};
 	static const char *const bad[] = {
 		"",	"all",	  "default",  "-web",	    ".web", "_web",	 "we b",
-		"web/", "web:80", "10.0.0.1", "10.0.0.300", "1.2",  "w\xc3\xa9", SIXTY "1234",
+		"web/", "web:80", "10.0.0.1", "10.0.0.300", "1.2",  "w\xc3\xa9", TOO_LONG,
 	};
 	struct poise_error err = {0};
 
