@@ -23,7 +23,7 @@ static int check_config(const struct options *o, struct poise_error *err)
 	if (rc == 0)
 		rc = config_validate(boot.cfg, err);
 	if (rc == 0)
-		printf("%s: %zu services, fine\n", o->config, boot.cfg->services);
+		printf("%s: %zu services, nothing wrong\n", o->config, boot.cfg->services);
 	boot_free(&boot);
 	return rc;
 }
