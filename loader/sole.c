@@ -2,15 +2,16 @@
 /* The place of the one daemon, and who holds it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "attach/attach.h"
 #include "sole.h"
+
+#define DIRECTORY_MODE 0755 /* as attach/ makes it: pins themselves are 0600 */
 
 /* The process that holds the flock on fd, from /proc/locks; 0 if it cannot be told. */
 static pid_t holder(int fd)
@@ -41,19 +42,9 @@ static pid_t holder(int fd)
 
 static int make_directory(const char *path, struct poise_error *err)
 {
-	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+	if (mkdir(path, DIRECTORY_MODE) == 0 || errno == EEXIST)
 		return 0;
 	return poise_fail_errno(err, "cannot make the directory %s", path);
-}
-
-static int check_bpffs(const char *root, struct poise_error *err)
-{
-	struct statfs fs;
-
-	if (statfs(root, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
-		return 0;
-	poise_fail(err, POISE_E_NO_BPFFS, "%s is not on a bpf file system", root);
-	return poise_error_remedy(err, "mount -t bpf bpffs /sys/fs/bpf");
 }
 
 int sole_take(const struct instance_where *where, struct poise_error *err)
@@ -65,7 +56,7 @@ int sole_take(const struct instance_where *where, struct poise_error *err)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", root, name);
-	if (make_directory(root, err) < 0 || check_bpffs(root, err) < 0 ||
+	if (attach_on_bpffs(root, err) < 0 || make_directory(root, err) < 0 ||
 	    make_directory(path, err) < 0)
 		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -18,11 +18,14 @@ struct attach_state {
 	char warning[192]; /* e.g. why generic; empty none */
 };
 
+/* 0 if a directory of this name is, or would be, on a BPF file system; else the error. */
+int attach_on_bpffs(const char *root, struct poise_error *err);
+
 /* Creates the instance if its maps are not there (limits, hash key from cfg, else defaults and a
  * random key), loads the program over them, pins it, and replaces it on every device attached
  * before. *created says whether the maps are new (then the boot file is due). */
-int attach_load(struct instance **out, const struct instance_where *where,
-		const struct config *cfg, bool *created, struct poise_error *err);
+int attach_load(struct instance **out, const struct instance_where *where, const struct config *cfg,
+		bool *created, struct poise_error *err);
 
 /* Attaches the loaded program to dev; already attached: replaces. Remembers wanted mode in the
  * pin's name. A device that cannot do native XDP: generic with a warning under AUTO, an error with
@@ -36,10 +39,11 @@ int attach_list(struct instance *i, struct attach_state **list, struct poise_err
 /* Removes everything of an instance: links, programs, maps, directory. */
 int attach_reset(const struct instance_where *where, struct poise_error *err);
 
-/* ---- backend side ------------------------------------------------------------------------------*/
+/* ---- backend side
+ * ------------------------------------------------------------------------------*/
 struct attach_decap {
 	char device[IF_NAMESIZE];
-	bool tc;	/* XDP would not go: TC */
+	bool tc;	   /* XDP would not go: TC */
 	char warning[192]; /* why TC; empty none */
 	struct poise_decap_counts counts;
 	size_t addresses;

@@ -72,7 +72,7 @@ int attach_privileges(struct poise_error *err)
 }
 
 /* The nearest existing directory at or above path must be on a bpffs. */
-static int on_bpffs(const char *root, struct poise_error *err)
+int attach_on_bpffs(const char *root, struct poise_error *err)
 {
 	char path[PATH_MAX];
 	struct statfs fs;
@@ -156,7 +156,7 @@ int attach_dir_open(struct attach_dir *d, const struct instance_where *where, co
 		    (int)sizeof(d->path))
 		return poise_fail(err, POISE_E_BAD_VALUE, "the directory's name is too long: %s",
 				  root);
-	if (on_bpffs(root, err))
+	if (attach_on_bpffs(root, err))
 		return -1;
 	do {
 		attach_dir_close(d);

@@ -4,10 +4,13 @@
  * network is in follow.c.
  */
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -197,6 +200,52 @@ Test(daemon, sigkill_at_any_moment_loses_nothing, .timeout = 120)
 	lab_down(&lab);
 }
 
+/* systemd's end of the socket: what poised says, one datagram a message. */
+static int notify_socket(struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	at->sun_family = AF_UNIX;
+	snprintf(at->sun_path, sizeof(at->sun_path), "/tmp/poised-notify.%d", getpid());
+	unlink(at->sun_path);
+	cr_assert_eq(bind(fd, (struct sockaddr *)at, sizeof(*at)), 0);
+	return fd;
+}
+
+/* Reads messages until one has this in it. */
+static void told(int fd, const char *word)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char text[512] = "";
+
+	do {
+		cr_assert_eq(poll(&p, 1, 10000), 1, "never told %s, at last: %s", word, text);
+		text[recv(fd, text, sizeof(text) - 1, 0)] = '\0';
+	} while (!strstr(text, word));
+}
+
+Test(daemon, tells_systemd, .timeout = 60)
+{
+	struct sockaddr_un at = {0};
+	int fd = notify_socket(&at);
+	pid_t pid;
+
+	lab_up(&lab, "--backends 2");
+	write_file("web");
+	pid = lab_start(&lab, "lb1", "env NOTIFY_SOCKET=%s poised " CONFIG, at.sun_path);
+	told(fd, "READY=1");
+	told(fd, "STATUS=1 services, 2 backends (0 without next hop), 1 devices");
+	told(fd, "WATCHDOG=1");
+	kill(pid, SIGHUP);
+	told(fd, "RELOADING=1\nMONOTONIC_USEC=");
+	told(fd, "READY=1");
+	kill(pid, SIGTERM);
+	told(fd, "STOPPING=1");
+	lab_stop(pid, SIGTERM);
+	unlink(at.sun_path);
+	lab_down(&lab);
+}
+
 Test(daemon, ends_when_its_instance_is_removed, .timeout = 60)
 {
 	struct timespec nap = {.tv_nsec = 50000000};
@@ -226,6 +275,10 @@ Test(daemon, says_what_it_cannot_do, .timeout = 60)
 	cr_assert(strstr(out, "lacks cap_perfmon"), "%s", out);
 	cr_assert_eq(lab_run(&lab, "lb1", &out, "poised --pin /run/pins"), 1);
 	cr_assert(strstr(out, "mount -t bpf"), "%s", out);
+	cr_assert_eq(lab_run(&lab, "lb1", &out,
+			     "while umount /sys/fs/bpf 2>/dev/null; do :; done; poised"),
+		     1);
+	cr_assert(strstr(out, "mount -t bpf bpffs /sys/fs/bpf"), "%s", out);
 	lab_must(&lab, "lb1", "echo 'serv: 1' > /run/bad.yaml");
 	cr_assert_eq(lab_run(&lab, "lb1", &out, "poised --check-config --config /run/bad.yaml"), 1);
 	cr_assert(strstr(out, "/run/bad.yaml:1"), "%s", out);
