@@ -317,7 +317,7 @@ static int build(struct builder *b, const char *text, size_t length)
 
 struct tree *tree_read(const char *text, size_t length, struct poise_error *err)
 {
-	struct poise_error ignored;
+	struct poise_error ignored = {0};
 	struct builder b = {.err = err ? err : &ignored};
 
 	b.tree = config_alloc(sizeof(*b.tree));

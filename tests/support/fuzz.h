@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 unsigned int fuzz_seeds(const char *dir);
 unsigned int fuzz_mutations(const char *dir, unsigned int rounds);
 
-#define FUZZ_ROUNDS 100000 /* a few seconds, sanitizers included */
+#define FUZZ_ROUNDS 50000 /* some ten seconds with sanitizers */
 
 #define FUZZ_TARGET(name)                                                                          \
 	Test(fuzz_##name, seeds)                                                                   \

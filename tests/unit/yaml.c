@@ -441,24 +441,23 @@ Test(yaml, too_large_in_every_way)
 	static const struct {
 		const char *head, *unit, *error;
 		unsigned int times;
-	} hugs[] = {
+	} huge[] = {
 		{"# ", "aaaaaaaaaaaaaaaa", "larger than 32 MiB (web.yaml)", 2100000},
-		{"services: [", "a,", "far too large (web.yaml:1)", 4200000},
 		{"services: [ &a x,", "*a ,", "far too large (web.yaml:1)", 4200000},
 		{"", "[", "nested too deep (web.yaml:1)", 5000000},
 	};
 
-	for (size_t i = 0; i < COUNT(hugs); i++) {
+	for (size_t i = 0; i < COUNT(huge); i++) {
 		struct poise_error err = {0};
 		size_t length;
 		char *text;
 		FILE *f = open_memstream(&text, &length);
 
-		fputs(hugs[i].head, f);
-		for (unsigned int n = 0; n < hugs[i].times; n++)
-			fputs(hugs[i].unit, f);
+		fputs(huge[i].head, f);
+		for (unsigned int n = 0; n < huge[i].times; n++)
+			fputs(huge[i].unit, f);
 		cr_expect_null(parse_stream(f, &text, &length, &err));
-		cr_expect_str_eq(said(&err), hugs[i].error);
+		cr_expect_str_eq(said(&err), huge[i].error);
 		free(text);
 	}
 }
