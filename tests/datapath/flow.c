@@ -28,7 +28,7 @@ static const char setup[] = "services:\n" SERVICE("flows", "10.2.0.1",
 
 static struct rig rig;
 
-TestSuite(flow, .fini = rig_cleanup);
+TestSuite(flow, .fini = place_cleanup);
 
 #define CLIENT "ip4 10.1.0.9 > 10.2.0.1 | "
 
@@ -220,7 +220,7 @@ static bool try_cell(const struct cell *c, __u16 chosen, __u16 other)
 
 #define TRIES 5 /* two seconds' ends in a row are no chance any more */
 
-Test(flow, transitions)
+static void transitions(void)
 {
 	rig_open(&rig, setup);
 	for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++) {
@@ -232,11 +232,10 @@ Test(flow, transitions)
 			left--;
 		cr_assert(left, "the clock never stood still");
 	}
-	rig_close(&rig);
 }
 
 /* Every state that a word can have and every kind of packet is in the table above. */
-Test(flow, table_is_complete)
+static void table_is_complete(void)
 {
 	for (enum poise_flow_state s = O; s <= R; s++)
 		for (enum kind p = 0; p < KINDS; p++) {
@@ -323,7 +322,7 @@ static void expect_state(__u8 admin, __u8 health, const char *when, bool tcp_sta
 	}
 }
 
-Test(flow, member_states)
+static void member_states(void)
 {
 	rig_open(&rig, setup);
 	expect_state(POISE_ENABLED, POISE_HEALTH_UP, "up", true, true);
@@ -331,11 +330,10 @@ Test(flow, member_states)
 	expect_state(POISE_ENABLED, POISE_HEALTH_CHECKING, "checking", true, true);
 	expect_state(POISE_ENABLED, POISE_HEALTH_DOWN, "down", true, false);
 	expect_state(POISE_DISABLED, POISE_HEALTH_UP, "disabled", true, false);
-	rig_close(&rig);
 }
 
 /* The next hop of an established flow's member is lost: dropped, said so, and the word stays. */
-Test(flow, no_next_hop)
+static void no_next_hop(void)
 {
 	static struct rig_counts was, is;
 	__u16 chosen, other, service;
@@ -353,11 +351,10 @@ Test(flow, no_next_hop)
 			  was.service[service].count[POISE_R_NO_NEXT_HOP] ==
 		  1);
 	cr_expect(POISE_WORD_MEMBER(*word) == other && POISE_WORD_STATE(*word) == E);
-	rig_close(&rig);
 }
 
 /* A word counts only if its member is this service's, whatever its tag. */
-Test(flow, of_another_service)
+static void of_another_service(void)
 {
 	static struct frame out;
 	__u16 chosen, other, foreign;
@@ -380,11 +377,10 @@ Test(flow, of_another_service)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
 			words += rig.i->flows[b].word[w] != 0;
 	cr_expect(words == 2, "%d words", words);
-	rig_close(&rig);
 }
 
 /* A word of a member that nobody has any more is void: a new flow, in its place. */
-Test(flow, of_nobody)
+static void of_nobody(void)
 {
 	static struct frame out;
 	__u64 *word;
@@ -394,11 +390,10 @@ Test(flow, of_nobody)
 	cr_expect(rig_send(&rig, packets[DATA], &out) == XDP_TX);
 	cr_expect(rig_word(&rig) == word && POISE_WORD_STATE(*word) == P);
 	cr_expect(rig.i->members[POISE_WORD_MEMBER(*word)].service == rig_service(&rig, "flows"));
-	rig_close(&rig);
 }
 
 /* Idle timeouts over an hour count in units of 16 s. */
-Test(flow, long_idle)
+static void long_idle(void)
 {
 	__u16 chosen, other;
 	__u64 *word;
@@ -418,7 +413,6 @@ Test(flow, long_idle)
 	*word = (make_word(*word, other, E, units - 5)) | POISE_WORD_UNIT;
 	rig_send(&rig, packets[SYN], NULL);
 	cr_expect(POISE_WORD_STATE(*word) == N && POISE_WORD_MEMBER(*word) == chosen);
-	rig_close(&rig);
 }
 
 /* ---- full buckets -----------------------------------------------------------------------------*/
@@ -465,7 +459,7 @@ static void expect_victim(enum poise_flow_state first, unsigned int first_age,
 	cr_expect(event(&is, POISE_R_EVICTED) - event(&was, POISE_R_EVICTED) == 1);
 }
 
-Test(flow, victims)
+static void victims(void)
 {
 	rig_open(&rig, setup);
 	expect_victim(R, 1, F, 90);
@@ -476,11 +470,10 @@ Test(flow, victims)
 	expect_victim(F, 50, F, 40);
 	expect_victim(N, 20, N, 19);
 	expect_victim(P, 20, P, 19);
-	rig_close(&rig);
 }
 
 /* All eight established: the flow goes by the table, unrecorded, and none is lost for it. */
-Test(flow, full)
+static void full(void)
 {
 	static struct rig_counts was, is;
 	struct poise_bucket *b, before;
@@ -496,5 +489,19 @@ Test(flow, full)
 	cr_expect(!memcmp(first.byte, again.byte, 6), "SYN and data went to different backends");
 	cr_expect(!memcmp(&before, b, sizeof(before)), "an established flow's word was changed");
 	cr_expect(event(&is, POISE_R_UNRECORDED) - event(&was, POISE_R_UNRECORDED) == 2);
+}
+
+/* One after another over one loaded program. */
+Test(flow, stories)
+{
+	transitions();
+	table_is_complete();
+	member_states();
+	no_next_hop();
+	of_another_service();
+	of_nobody();
+	long_idle();
+	victims();
+	full();
 	rig_close(&rig);
 }

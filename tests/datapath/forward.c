@@ -58,35 +58,16 @@ static const struct packet_case another_device[] = {
 	PACKETS(CASE_REDIRECT, 3, IN0, OUT3, "redirected"),
 };
 
-static void run(const struct packet_case *c, size_t n)
+static struct rig rig;
+
+TestSuite(forward, .fini = place_cleanup);
+
+Test(forward, tables)
 {
-	static struct rig r;
-
-	rig_open(&r, setup);
-	cases_run(&r, c, n);
-	rig_close(&r);
-}
-
-#define RUN(table) run(table, sizeof(table) / sizeof((table)[0]))
-
-TestSuite(forward, .fini = rig_cleanup);
-
-Test(forward, leaves_untagged)
-{
-	RUN(plain);
-}
-
-Test(forward, leaves_with_one_tag)
-{
-	RUN(one_tag);
-}
-
-Test(forward, leaves_with_two_tags)
-{
-	RUN(two_tags);
-}
-
-Test(forward, leaves_by_another_device)
-{
-	RUN(another_device);
+	rig_open(&rig, setup);
+	CASES_RUN(&rig, plain);
+	CASES_RUN(&rig, one_tag);
+	CASES_RUN(&rig, two_tags);
+	CASES_RUN(&rig, another_device);
+	rig_close(&rig);
 }

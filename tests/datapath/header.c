@@ -155,27 +155,19 @@ static const struct packet_case lengths[] = {
 		OUT0("b1") S1 "len 40 ttl 63 " TCP),
 };
 
-static void run(const struct packet_case *c, size_t n)
+static struct rig rig;
+
+TestSuite(header, .fini = place_cleanup);
+
+Test(header, tables)
 {
-	static struct rig r;
-
-	rig_open(&r, setup);
-	cases_run(&r, c, n);
-	rig_close(&r);
+	rig_open(&rig, setup);
+	CASES_RUN(&rig, options);
+	CASES_RUN(&rig, extensions);
+	CASES_RUN(&rig, dont_fragment);
+	CASES_RUN(&rig, tos);
+	CASES_RUN(&rig, ttl);
+	CASES_RUN(&rig, padding);
+	CASES_RUN(&rig, lengths);
+	rig_close(&rig);
 }
-
-#define HEADER_TEST(table)                                                                         \
-	Test(header, table)                                                                        \
-	{                                                                                          \
-		run(table, sizeof(table) / sizeof((table)[0]));                                    \
-	}
-
-TestSuite(header, .fini = rig_cleanup);
-
-HEADER_TEST(options)
-HEADER_TEST(extensions)
-HEADER_TEST(dont_fragment)
-HEADER_TEST(tos)
-HEADER_TEST(ttl)
-HEADER_TEST(padding)
-HEADER_TEST(lengths)

@@ -69,36 +69,32 @@ static const struct packet_case nobody[] = {
 
 static struct rig rig;
 
-TestSuite(member, .fini = rig_cleanup);
+TestSuite(member, .fini = place_cleanup);
 
-Test(member, mtu_is_exact)
+static void mtu_is_exact(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(4));
 	CASES_RUN(&rig, mtu);
-	rig_close(&rig);
 }
 
-Test(member, no_outer_source)
+static void no_outer_source(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(5));
 	CASES_RUN(&rig, source);
-	rig_close(&rig);
 }
 
-Test(member, no_next_hop)
+static void no_next_hop(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(9));
 	CASES_RUN(&rig, unresolved);
-	rig_close(&rig);
 }
 
-Test(member, no_backend)
+static void no_backend(void)
 {
 	rig_open(&rig, "services:\n"
 		       "  - { name: nobody, forward: l2, listen: [ '10.2.0.7:80', "
 		       "'10.2.0.7:53/udp', '[fd02:0::7]:80' ] }\n");
 	CASES_RUN(&rig, nobody);
-	rig_close(&rig);
 }
 
 /* ---- the ladder -------------------------------------------------------------------------------*/
@@ -156,7 +152,7 @@ static void spread(unsigned int count[2])
 }
 
 /* Each pair of states: the better one gets all new flows, equals share, the disabled gets none. */
-Test(member, ladder)
+static void ladder(void)
 {
 	rig_open(&rig, TWO);
 	for (enum fate a = 0; a < FATES; a++)
@@ -182,11 +178,10 @@ Test(member, ladder)
 				cr_expect(count[0] > 32 && count[1] > 32,
 					  "both in state %d: %u and %u", a, count[0], count[1]);
 		}
-	rig_close(&rig);
 }
 
 /* One of two loses its next hop: from the very next packet no new flow goes there. */
-Test(member, unresolved_is_avoided)
+static void unresolved_is_avoided(void)
 {
 	unsigned int count[2];
 
@@ -196,5 +191,16 @@ Test(member, unresolved_is_avoided)
 	instance_set_nexthop(rig.i, rig_member(&rig, "10.3.0.1"), 0);
 	spread(count);
 	cr_expect(count[0] == 0 && count[1] == 128, "%u and %u", count[0], count[1]);
+}
+
+/* One after another over one loaded program. */
+Test(member, stories)
+{
+	mtu_is_exact();
+	no_outer_source();
+	no_next_hop();
+	no_backend();
+	ladder();
+	unresolved_is_avoided();
 	rig_close(&rig);
 }

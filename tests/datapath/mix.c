@@ -35,7 +35,7 @@ static const char setup[] = "services:\n"
 static struct rig rig;
 static struct driver_mix *mix; /* by CPU */
 
-TestSuite(mix, .fini = rig_cleanup, .timeout = 90);
+TestSuite(mix, .fini = place_cleanup, .timeout = 90);
 
 /* ---- running ----------------------------------------------------------------------------------*/
 

@@ -108,24 +108,16 @@ static const struct packet_case listeners[] = {
 	L2("every UDP port", 15, C4 "10.2.9.3 ", "| udp 1 > 5353 | data 8"),
 };
 
-static void run(const struct packet_case *c, size_t n)
+static struct rig rig;
+
+TestSuite(pass, .fini = place_cleanup);
+
+Test(pass, tables)
 {
-	static struct rig r;
-
-	rig_open(&r, setup);
-	cases_run(&r, c, n);
-	rig_close(&r);
+	rig_open(&rig, setup);
+	CASES_RUN(&rig, others);
+	CASES_RUN(&rig, fragments);
+	CASES_RUN(&rig, elsewhere);
+	CASES_RUN(&rig, listeners);
+	rig_close(&rig);
 }
-
-#define PASS_TEST(table)                                                                           \
-	Test(pass, table)                                                                          \
-	{                                                                                          \
-		run(table, sizeof(table) / sizeof((table)[0]));                                    \
-	}
-
-TestSuite(pass, .fini = rig_cleanup);
-
-PASS_TEST(others)
-PASS_TEST(fragments)
-PASS_TEST(elsewhere)
-PASS_TEST(listeners)

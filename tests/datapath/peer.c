@@ -59,7 +59,7 @@ static const struct deviation {
 
 static struct rig rig;
 
-TestSuite(peer, .fini = rig_cleanup);
+TestSuite(peer, .fini = place_cleanup);
 
 static struct json_object *get(struct json_object *from, const char *key)
 {

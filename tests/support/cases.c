@@ -172,5 +172,5 @@ void cases_run(struct rig *r, const struct packet_case *c, size_t n)
 	for (size_t k = 0; k < n; k++)
 		if (!whole(r, &c[k], &a) || !every_cut(r, &c[k], &a))
 			failed++;
-	cr_assert(!failed, "%zu of %zu packets", failed, n);
+	cr_expect(!failed, "%zu of %zu packets", failed, n);
 }

@@ -90,21 +90,41 @@ static void commit(struct rig *r, struct config *cfg)
 			set_nexthop(r, &cfg->service[s]->member[m]);
 }
 
-void rig_configure(struct rig *r, const char *yaml)
+static struct config *load(struct rig *r)
+{
+	struct poise_error err = {0};
+	struct config *live = NULL;
+
+	place_must(instance_load(r->i, &live, &err), "load", &err);
+	return live;
+}
+
+/* Everything goes, so that nothing of an earlier part of the test is found in a later one. */
+static void clear(struct rig *r)
+{
+	struct config *live = load(r);
+
+	while (live->services)
+		config_service_del(live, live->service[0]);
+	commit(r, live);
+	config_free(live);
+	rig_forget(r);
+}
+
+static void configure(struct rig *r, const char *yaml)
 {
 	struct poise_error err = {0};
 	struct config *file = config_parse("rig.yaml", yaml, strlen(yaml), &err);
-	struct config *live = NULL;
 
 	place_must(!file, "configuration", &err);
 	place_must(instance_lock(r->i, &err), "lock", &err);
-	place_must(instance_load(r->i, &live, &err), "load", &err);
-	place_must(config_apply(live, file, 0, NULL, &err), "apply", &err);
-	commit(r, live);
+	clear(r);
+	config_free(r->cfg);
+	r->cfg = load(r);
+	place_must(config_apply(r->cfg, file, 0, NULL, &err), "apply", &err);
+	commit(r, r->cfg);
 	instance_unlock(r->i);
 	config_free(file);
-	config_free(r->cfg);
-	r->cfg = live;
 }
 
 void rig_commit(struct rig *r)
@@ -144,12 +164,15 @@ void rig_open(struct rig *r, const char *yaml)
 	struct poise_error err = {0};
 	bool created;
 
-	memset(r, 0, sizeof(*r));
+	if (r->i) {
+		configure(r, yaml);
+		return;
+	}
 	place_open(&r->place);
 	place_must(attach_load(&r->i, &r->place.where, &cfg, &created, &err), "attach_load", &err);
 	cr_assert(created, "%s was there already", r->i->dir);
 	open_driver(r);
-	rig_configure(r, yaml);
+	configure(r, yaml);
 }
 
 void rig_close(struct rig *r)
@@ -161,11 +184,6 @@ void rig_close(struct rig *r)
 	config_free(r->cfg);
 	instance_close(r->i);
 	place_must(attach_reset(&r->place.where, &err), "attach_reset", &err);
-}
-
-void rig_cleanup(void)
-{
-	place_cleanup();
 }
 
 /* ---- names ------------------------------------------------------------------------------------*/

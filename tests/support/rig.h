@@ -36,12 +36,11 @@ struct rig {
 	struct driver *driver;
 };
 
-/* Makes the instance and configures it from YAML as in poise.yaml. Fails the test if it cannot.
- * A suite that opens rigs has .fini = rig_cleanup, so that a test that fails leaves none either. */
+/* Makes the instance and configures it from YAML as in poise.yaml; one that is open is configured
+ * anew, its flows forgotten (loading takes seconds where the kernel is emulated). Fails the test if
+ * it cannot. A suite that opens rigs has .fini = place_cleanup, so that a test that fails leaves
+ * none either. */
 void rig_open(struct rig *r, const char *yaml);
-void rig_cleanup(void); /* place_cleanup */
-/* Another configuration in place of the present one, next hops included. */
-void rig_configure(struct rig *r, const char *yaml);
 /* Commits r->cfg as the test has changed it. */
 void rig_commit(struct rig *r);
 void rig_close(struct rig *r);

@@ -33,7 +33,7 @@ static const struct config small = {.has_limits = true,
 					       .table_slots = 1 << 16,
 					       .paths = 15}};
 
-TestSuite(attach, .fini = place_cleanup, .timeout = 60);
+TestSuite(attach, .fini = place_cleanup, .timeout = 120);
 
 /* ---- helpers
  * -----------------------------------------------------------------------------------*/
