@@ -20,6 +20,7 @@ PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv
 
 PREFIX	?= /usr/local
 SBINDIR	?= $(PREFIX)/sbin
+LIBDIR	?= $(PREFIX)/lib/poise
 MANDIR	?= $(PREFIX)/share/man
 UNITDIR	?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,/etc/systemd/system)
 
@@ -96,7 +97,7 @@ $(call src,loader/attach/*.c bench/*.c tests/*/*.c): | $(SKEL)
 # Generated code is bpftool's: clang-tidy keeps out of it.
 define SKELETON
 echo '/* NOLINTBEGIN */' > $@.tmp
-$(BPFTOOL) gen skeleton $< name $(notdir $*) >> $@.tmp
+$(BPFTOOL) gen skeleton $< name $(notdir $*) >> $@.tmp 2> $@.log || { cat $@.log; exit 1; }
 echo '/* NOLINTEND */' >> $@.tmp
 mv $@.tmp $@
 endef
@@ -246,6 +247,8 @@ install: all man ## Install under PREFIX (/usr/local): programs, man pages, unit
 
 uninstall: ## Remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(SBINDIR)/,poise poised)
+	rm -f $(DESTDIR)$(LIBDIR)/xdp-dispatcher.o
+	-rmdir $(DESTDIR)$(LIBDIR)
 	for m in $(notdir $(MAN)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(notdir $(UNITS)))
 	rm -f $(DESTDIR)$(BASHDIR)/poise $(DESTDIR)$(ZSHDIR)/_poise $(DESTDIR)$(FISHDIR)/poise.fish

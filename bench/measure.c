@@ -33,22 +33,28 @@ struct measure *measure_open(void)
 
 	if (!m)
 		return NULL;
-	m->skel = driver__open_and_load();
-	if (!m->skel) {
-		fprintf(stderr, "bench: cannot load the driver: %s\n", strerror(errno));
-		free(m);
-		return NULL;
-	}
+	m->skel = driver__open();
+	if (!m->skel)
+		goto fail;
+	/* As attach/ loads the pipeline: kernels let only equals jump to each other. */
+	bpf_program__set_expected_attach_type(m->skel->progs.drive, 0);
+	bpf_program__set_expected_attach_type(m->skel->progs.noop, 0);
+	if (driver__load(m->skel))
+		goto fail;
 	m->drive_fd = bpf_program__fd(m->skel->progs.drive);
 	m->noop_fd = bpf_program__fd(m->skel->progs.noop);
 	m->under_test_fd = bpf_map__fd(m->skel->maps.under_test);
 	return m;
+fail:
+	fprintf(stderr, "bench: cannot load the driver: %s\n", strerror(errno));
+	measure_close(m);
+	return NULL;
 }
 
 void measure_close(struct measure *m)
 {
 	if (m)
-		driver__destroy(m->skel);
+		driver__destroy(m->skel); /* NULL too */
 	free(m);
 }
 

@@ -127,23 +127,21 @@ static int attach(struct xdp_program *prog, unsigned int ifindex, struct attach_
 	return 0;
 }
 
-int attach_shared_create(const char *dir, int prog_fd, unsigned int ifindex, struct attach_pin *p,
-			 enum attach_mode *mode, struct poise_error *err)
+/* A program that jumps to what stands in map, under the device's dispatcher; a descriptor or -1. */
+static int create(int map, unsigned int ifindex, struct attach_pin *p, enum attach_mode *mode,
+		  struct poise_error *err)
 {
-	struct shared *skel = NULL;
+	struct shared *skel = shared__open();
 	struct xdp_program *prog = NULL;
-	char path[PATH_MAX];
-	bool made;
-	int map = progs_map(dir, prog_fd, &made, err), fd = -1;
+	int fd = -1;
 
 	p->why = 0;
-	if (map < 0)
-		return -1;
-	skel = shared__open();
 	if (!skel || bpf_map__reuse_fd(skel->maps.shared_progs, map)) {
 		poise_fail_errno(err, "cannot open the built-in BPF object");
 		goto out;
 	}
+	/* As the pipeline's (load.c), also where libxdp falls back to it as a lone program. */
+	bpf_program__set_expected_attach_type(skel->progs.poise_shared, 0);
 	prog = xdp_program__from_bpf_obj(skel->obj, "xdp");
 	if (libxdp_get_error(prog)) {
 		refused((int)libxdp_get_error(prog), p->device, err);
@@ -156,6 +154,24 @@ out:
 	if (prog)
 		xdp_program__close(prog);
 	shared__destroy(skel);
+	return fd;
+}
+
+int attach_shared_create(const char *dir, int prog_fd, unsigned int ifindex, struct attach_pin *p,
+			 enum attach_mode *mode, struct poise_error *err)
+{
+	char path[PATH_MAX];
+	bool made;
+	int map = progs_map(dir, prog_fd, &made, err), fd;
+
+	if (map < 0)
+		return -1;
+	fd = create(map, ifindex, p, mode, err);
+	if (fd < 0 && attach_dispatcher_lend()) {
+		attach_log_start();
+		fd = create(map, ifindex, p, mode, err);
+		attach_dispatcher_return();
+	}
 	close(map);
 	if (fd < 0 && made)
 		unlink(attach_path(path, sizeof(path), dir, ATTACH_PIN_SHARED));
@@ -173,6 +189,10 @@ int attach_shared_remove(const char *path, unsigned int ifindex, struct poise_er
 	mode = xdp_program__is_attached(prog, (int)ifindex);
 	/* somebody removed the whole dispatcher: nothing is left to do */
 	rc = mode == XDP_MODE_UNSPEC ? 0 : xdp_program__detach(prog, (int)ifindex, mode, 0);
+	if (rc && attach_dispatcher_lend()) {
+		rc = xdp_program__detach(prog, (int)ifindex, mode, 0);
+		attach_dispatcher_return();
+	}
 	xdp_program__close(prog);
 	if (!rc)
 		return 0;
