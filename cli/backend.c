@@ -373,7 +373,8 @@ static int by_place(const void *a, const void *b)
 /* Deleting moves those behind: from the end, the places of those still to go stay. */
 static void cut_from_end(struct backend_set *set)
 {
-	qsort(set->ref, set->n, sizeof(*set->ref), by_place);
+	if (set->n)
+		qsort(set->ref, set->n, sizeof(*set->ref), by_place);
 }
 
 int cmd_backend_del(struct cli *c)

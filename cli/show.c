@@ -21,12 +21,12 @@ enum group {
 
 /* A column: its heading (in lower case the word of --columns), and what fills it. */
 struct column {
-	enum group group;
 	const char *heading;
-	bool number;
 	/* The cell's text into buf, or a text of its own; s or b by group. */
 	const char *(*cell)(const struct cli *c, const struct shown_service *s,
 			    const struct shown_backend *b, char buf[CELL]);
+	enum group group;
+	bool number;
 };
 
 static const char *human(const struct cli *c, bool known, double value, char buf[CELL])
@@ -144,26 +144,26 @@ CELL_OF(cell_check)
 
 /* Listeners may be longer than a cell: show_service puts them in by hand. */
 static const struct column columns[] = {
-	{SERVICES, "SERVICE", false, cell_service},
-	{SERVICES, "LISTENERS", false, NULL},
-	{SERVICES, "POLICY", false, cell_policy},
-	{SERVICES, "MODE", false, cell_mode},
-	{SERVICES, "UP", true, cell_up},
-	{SERVICES, "FLOWS", true, cell_flows},
-	{SERVICES, "NEW/s", true, cell_new},
-	{SERVICES, "PKT/s", true, cell_packets},
-	{SERVICES, "BIT/s", true, cell_bits},
-	{BACKENDS, "BACKEND", false, cell_backend},
-	{BACKENDS, "STATE", false, cell_state},
-	{BACKENDS, "SINCE", true, cell_since},
-	{BACKENDS, "WEIGHT", true, cell_weight},
-	{BACKENDS, "SHARE", true, cell_share},
-	{BACKENDS, "FLOWS", true, cell_flows},
-	{BACKENDS, "NEW/s", true, cell_new},
-	{BACKENDS, "PKT/s", true, cell_packets},
-	{BACKENDS, "BIT/s", true, cell_bits},
-	{BACKENDS, "LATENCY", true, cell_unknown},
-	{BACKENDS, "CHECK", false, cell_check},
+	{"SERVICE", cell_service, SERVICES, false},
+	{"LISTENERS", NULL, SERVICES, false},
+	{"POLICY", cell_policy, SERVICES, false},
+	{"MODE", cell_mode, SERVICES, false},
+	{"UP", cell_up, SERVICES, true},
+	{"FLOWS", cell_flows, SERVICES, true},
+	{"NEW/s", cell_new, SERVICES, true},
+	{"PKT/s", cell_packets, SERVICES, true},
+	{"BIT/s", cell_bits, SERVICES, true},
+	{"BACKEND", cell_backend, BACKENDS, false},
+	{"STATE", cell_state, BACKENDS, false},
+	{"SINCE", cell_since, BACKENDS, true},
+	{"WEIGHT", cell_weight, BACKENDS, true},
+	{"SHARE", cell_share, BACKENDS, true},
+	{"FLOWS", cell_flows, BACKENDS, true},
+	{"NEW/s", cell_new, BACKENDS, true},
+	{"PKT/s", cell_packets, BACKENDS, true},
+	{"BIT/s", cell_bits, BACKENDS, true},
+	{"LATENCY", cell_unknown, BACKENDS, true},
+	{"CHECK", cell_check, BACKENDS, false},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))

@@ -20,25 +20,29 @@ static const char network[] =
 	"for n in 1 2 3 4 5 6 7 8 9; do "
 	"ip neigh add 10.0.0.$n lladdr 02:00:00:00:00:0$n dev e0 nud permanent; done";
 
+/* The commands that were built are the first that a shell finds. */
+static void find_commands(const struct host *h)
+{
+	const char *build = getenv("B") ? getenv("B") : "build";
+	char path[8192], *absolute = realpath(build, NULL);
+
+	cr_assert_not_null(absolute, "%s", build);
+	snprintf(path, sizeof(path), "%s:%s", absolute, getenv("PATH"));
+	setenv("PATH", path, 1);
+	setenv("I", h->instance, 1);
+	unsetenv("NO_COLOR");
+	free(absolute);
+}
+
 void host_up(struct host *h)
 {
-	const char *build = getenv("B");
-	char path[8192], cwd[4096];
-
 	if (geteuid())
 		cr_skip_test("needs root: it makes a network namespace and attaches to it");
 	memset(h, 0, sizeof(*h));
 	snprintf(h->instance, sizeof(h->instance), "t%d", getpid());
 	snprintf(h->dir, sizeof(h->dir), "/tmp/poise-test-XXXXXX");
 	cr_assert_not_null(mkdtemp(h->dir));
-	cr_assert_not_null(getcwd(cwd, sizeof(cwd)));
-	if (!build)
-		build = "build";
-	snprintf(path, sizeof(path), "%s%s%s:%s", *build == '/' ? "" : cwd,
-		 *build == '/' ? "" : "/", build, getenv("PATH"));
-	setenv("PATH", path, 1);
-	setenv("I", h->instance, 1);
-	unsetenv("NO_COLOR");
+	find_commands(h);
 	cr_assert_eq(unshare(CLONE_NEWNET), 0, "%s", strerror(errno));
 	cr_assert_eq(host_run(h, "%s", network), 0, "%s", h->err);
 }
