@@ -34,6 +34,14 @@ static void set_nexthop(struct native *n, const struct config_member *m)
 
 	if (poise_addr_is4(&m->conf.addr) && m->conf.addr.b[13] == 9)
 		return;
+	if (poise_addr_is4(&m->conf.addr) && m->conf.addr.b[13] == 4)
+		path = (struct poise_path){
+			.ifindex = NATIVE_DEVICE + 1,
+			.mtu = NATIVE_MTU,
+			.vlans = 2,
+			.vlan = {htons(202), htons(203)},
+			.tpid = {htons(0x88a8), htons(0x8100)},
+		};
 	frame_mac("lb", path.smac);
 	inet_pton(AF_INET, "10.3.0.254", &path.src4);
 	inet_pton(AF_INET6, "fd03::fe", &path.src6);

@@ -21,8 +21,9 @@ struct native {
 	struct config *cfg; /* in force */
 };
 
-/* Fails the test if the configuration does not go. Members 10.9.*.* get no next hop; all others one
- * by path 1. flow_slots words of flows. */
+/* Fails the test if the configuration does not go. Members 10.9.*.* get no next hop, 10.4.*.* one
+ * with two tags out of another device, all others one by NATIVE_DEVICE. flow_slots words of flows.
+ */
 void native_open(struct native *n, const char *yaml, __u32 flow_slots);
 void native_close(struct native *n);
 /* Commits n->cfg as the test has changed it. */

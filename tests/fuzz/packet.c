@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Frames, mutated, through the native datapath: whatever arrives, nothing is touched outside the
+ * frame and its headroom, what passes is as it came, what leaves has headers that agree with it,
+ * and what is dropped is counted once. Deterministic; run it under ASan (make test-asan) for all it
+ * can find. With -DFUZZ_LIBFUZZER and clang's -fsanitize=fuzzer the same function is a libFuzzer
+ * target.
+ */
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/native.h"
+
+#define HEADROOM 128
+#define ROUNDS	 300000
+#define MAX_DATA 2048
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char yaml[] =
+	"services:\n"
+	"  - { name: l2, listen: [ '10.2.0.1:80', '10.2.0.1:53/udp', '[fd02::1]:80',\n"
+	"      '[fd02::1]:53/udp' ], forward: l2,\n"
+	"      backends: [ { address: 10.3.0.1 }, { address: 10.4.0.2 } ] }\n"
+	"  - { name: four, listen: [ '10.2.0.2:80', '[fd02::2]:80', '10.2.0.2:53/udp' ],\n"
+	"      forward: ipip, track: always, entropy: yes,\n"
+	"      backends: [ { address: 10.3.0.3 }, { address: 10.3.0.4 } ] }\n"
+	"  - { name: six, listen: [ '10.2.0.3:80', '[fd02::3]:80', '[fd02::3]:53/udp' ],\n"
+	"      forward: ipip, policy: source-hash, backends: [ { address: 'fd03::5' } ] }\n"
+	"  - { name: any, listen: [ '10.2.0.4:0', '[fd02::4]:0/udp' ], forward: l2,\n"
+	"      backends: [ { address: 10.9.0.6 }, { address: 10.3.0.7 } ] }\n";
+
+static unsigned long verdicts[XDP_REDIRECT + 1];
+
+static void complain(const char *what, const uint8_t *data, size_t size)
+{
+	fprintf(stderr, "%s:", what);
+	for (size_t k = 0; k < size; k++)
+		fprintf(stderr, " %02x", data[k]);
+	fprintf(stderr, "\n");
+	abort();
+}
+
+static uint64_t dropped(const struct native *n)
+{
+	uint64_t sum = 0;
+
+	for (__u16 s = 0; s < n->i->meta->services; s++)
+		for (int r = 0; r < POISE_DROP_REASONS; r++)
+			sum += run_drops(s)->count[r];
+	return sum;
+}
+
+static uint64_t counted(const struct native *n)
+{
+	uint64_t sum = 0;
+
+	for (__u16 m = 0; m < n->i->meta->members; m++)
+		sum += n->i->counters[m].packets;
+	return sum;
+}
+
+/* What left: an IP packet as long as it says, within the frame, and within the MTU. */
+static bool sound(const struct run_frame *f, size_t was)
+{
+	static struct frame out;
+	size_t end;
+
+	out.length = (size_t)(f->end - f->data);
+	if (out.length > was + 48)
+		return false;
+	memcpy(out.byte, f->data, out.length);
+	end = frame_ip_end(&out);
+	return end && end <= out.length && end - frame_ip_at(&out) <= NATIVE_MTU;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct native n;
+	static uint32_t seconds;
+	uint64_t drops, packets;
+	uint8_t *buffer, *start;
+	struct run_frame f;
+	int verdict;
+
+	if (!n.i)
+		native_open(&n, yaml, 1024);
+	if (size > MAX_DATA)
+		size = MAX_DATA;
+	run_set_seconds(seconds++ / 16);
+	drops = dropped(&n);
+	packets = counted(&n);
+	/* of just that size, so that what reaches beyond is caught */
+	buffer = malloc(2 + HEADROOM + size);
+	if (!buffer)
+		abort();
+	start = buffer + 2;
+	memcpy(start + HEADROOM, data, size);
+	f = (struct run_frame){
+		.start = start,
+		.data = start + HEADROOM,
+		.end = start + HEADROOM + size,
+		.limit = start + HEADROOM + size,
+	};
+	verdict = run_xdp(&f, NATIVE_DEVICE);
+	if (verdict >= 0 && verdict <= XDP_REDIRECT)
+		verdicts[verdict]++;
+	switch (verdict) {
+	case XDP_PASS:
+		if (f.data != start + HEADROOM || f.end != f.data + size ||
+		    memcmp(f.data, data, size) || dropped(&n) != drops || counted(&n) != packets)
+			complain("not passed as it came", data, size);
+		break;
+	case XDP_DROP:
+		if (dropped(&n) != drops + 1 || counted(&n) != packets)
+			complain("not counted as one drop", data, size);
+		break;
+	case XDP_TX:
+	case XDP_REDIRECT:
+		if (dropped(&n) != drops || counted(&n) != packets + 1)
+			complain("not counted as one packet", data, size);
+		if (!sound(&f, size))
+			complain("unsound", data, size);
+		break;
+	default: complain("no verdict of ours", data, size);
+	}
+	free(buffer);
+	return 0;
+}
+
+#ifndef FUZZ_LIBFUZZER
+#include <criterion/criterion.h>
+
+static const char *const seeds[] = {
+	"ip4 10.1.0.9 > 10.2.0.1 | tcp 1234 > 80 S | data 10",
+	"vlan 7 | ip4 10.1.0.9 > 10.2.0.1 opt 8 | tcp 1234 > 80 A | data 100",
+	"vlan 8 tpid 0x88a8 | vlan 9 | ip4 10.1.0.9 > 10.2.0.1 | udp 1234 > 53 | data 3 | pad 9",
+	"ip4 10.1.0.9 > 10.2.0.2 df | tcp 1234 > 80 A | data 1400",
+	"ip4 10.1.0.9 > 10.2.0.2 | udp 1234 > 53 | pad 100",
+	"ip4 10.1.0.9 > 10.2.0.3 tos 3 | tcp 1234 > 80 F",
+	"ip4 10.1.0.9 > 10.2.0.4 opt 40 | tcp 1234 > 4444 R",
+	"ip4 10.1.0.9 > 10.2.0.1 mf | tcp 1234 > 80 S",
+	"ip4 10.1.0.9 > 10.2.0.1 ttl 1 | tcp 1234 > 80 S",
+	"ip6 fd01::9 > fd02::1 | tcp 1234 > 80 S | data 10",
+	"ip6 fd01::9 > fd02::1 | hop 8 | dst 16 | route 24 | udp 1234 > 53 | data 10",
+	"vlan 7 | ip6 fd01::9 > fd02::2 tos 2 | tcp 1234 > 80 A | data 1400",
+	"ip6 fd01::9 > fd02::3 | udp 1234 > 53 | data 10 | pad 3",
+	"ip6 fd01::9 > fd02::3 | dst 8 | dst 8 | dst 8 | dst 8 | dst 8 | dst 8 | tcp 1 > 80 S",
+	"ip6 fd01::9 > fd02::4 | udp 1234 > 9999",
+	"ip6 fd01::9 > fd02::1 | frag6 | tcp 1234 > 80 S",
+};
+
+static uint64_t state = 0x706f697365;
+
+static uint32_t draw(uint32_t below)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(state >> 33) % below;
+}
+
+/* Mostly in the headers, where it hurts. */
+static void mutate(struct frame *f)
+{
+	uint32_t reach = f->length < 80 ? (uint32_t)f->length : 80;
+
+	for (uint32_t times = draw(4); times; times--) {
+		uint32_t at = draw(reach);
+
+		f->byte[at] = draw(2) ? (uint8_t)draw(256) : f->byte[at] ^ (uint8_t)(1u << draw(8));
+	}
+	switch (draw(6)) {
+	case 0: f->length = draw((uint32_t)f->length + 1); break;
+	case 1: f->length += draw(64); break;
+	}
+}
+
+Test(packet, mutated_frames_do_no_harm, .timeout = 60)
+{
+	static struct frame f;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		memset(&f, 0, sizeof(f));
+		frame_build(&f, seeds[draw(sizeof(seeds) / sizeof(seeds[0]))]);
+		mutate(&f);
+		LLVMFuzzerTestOneInput(f.byte, f.length);
+	}
+	/* the mutations must not have gone past everything that there is to find */
+	cr_assert_gt(verdicts[XDP_PASS], ROUNDS / 20);
+	cr_assert_gt(verdicts[XDP_DROP], ROUNDS / 50);
+	cr_assert_gt(verdicts[XDP_TX], ROUNDS / 10);
+	cr_assert_gt(verdicts[XDP_REDIRECT], ROUNDS / 50);
+}
+#endif
