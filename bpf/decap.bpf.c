@@ -28,7 +28,7 @@ struct {
 #define ECN_DROP 4
 #define L2_MAX	 (ETH_HLEN + 2 * sizeof(struct vlan_tag))
 /* What must lie in one piece to be looked at: an outer header with all options, an inner one. */
-#define TC_HEADERS (L2_MAX + 60 + sizeof(struct ipv6hdr))
+#define TC_HEADERS (ETH_HLEN + 60 + sizeof(struct ipv6hdr))
 
 /* What the inner header says afterwards, [inner][outer], of Not-ECT, ECT(1), ECT(0), CE. */
 const __u8 ecn_inside[4][4] = {
@@ -296,16 +296,14 @@ int poise_decap_tc(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct tunnel t = {.size = skb->len};
-	__be16 type;
-	__u32 l3;
 
 	if (data + TC_HEADERS > end) {
 		bpf_skb_pull_data(skb, t.size < TC_HEADERS ? t.size : TC_HEADERS);
 		data = (void *)(long)skb->data;
 		end = (void *)(long)skb->data_end;
 	}
-	type = l2_type(data, end, &l3);
-	if (!tunnel_find(data, end, l3, type, &t))
+	/* One tag is taken off before TC; what has more is for a VLAN device and its own TC. */
+	if (!tunnel_find(data, end, ETH_HLEN, skb->protocol, &t))
 		return TC_ACT_UNSPEC;
 	if (t.ecn_new == ECN_DROP)
 		return decap_drop(&t, TC_ACT_SHOT);
