@@ -16,30 +16,30 @@ const struct cli_option cli_options[CLI_OPTION_COUNT] = {
 	[OPT_##sym] = {name, letter, ARITY_##arity, argument, help},
 	CLI_OPTIONS(CLI_OPTION_LINE)};
 
-#define AMBIGUOUS_SHOWN 160 /* bytes of candidates in a message: about a line */
+#define LIST_TEXT 320 /* bytes of words in a message: a few lines */
 
-/* The words that begin with text, in a line for a message. */
-static int fail_ambiguous(const char *what, const char *text, const char *const *word, size_t n,
-			  struct poise_error *err)
+/* The words that begin with prefix, with commas, each once; those that do not fit are left out. */
+static char *list_words(const char *prefix, const char *const *word, size_t n, char buf[LIST_TEXT])
 {
-	char list[AMBIGUOUS_SHOWN] = "";
 	size_t used = 0;
 
+	buf[0] = 0;
 	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(word[i]);
+		bool again = strncmp(word[i], prefix, strlen(prefix)) != 0;
 
-		if (strncmp(word[i], text, strlen(text)) || used + len + 3 > sizeof(list))
-			continue;
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-					 word[i]);
+		for (size_t k = 0; k < i && !again; k++)
+			again = !strcmp(word[k], word[i]);
+		if (!again && used + strlen(word[i]) + 3 < LIST_TEXT)
+			used += (size_t)snprintf(buf + used, LIST_TEXT - used, "%s%s",
+						 used ? ", " : "", word[i]);
 	}
-	poise_fail(err, POISE_E_USAGE, "%s \"%s\" is ambiguous: %s", what, text, list);
-	return -1;
+	return buf;
 }
 
 int args_match(const char *what, const char *text, const char *const *word, size_t n,
 	       bool abbreviate, struct poise_error *err)
 {
+	char list[LIST_TEXT];
 	const char *near;
 	int found = -1, count = 0;
 
@@ -54,12 +54,13 @@ int args_match(const char *what, const char *text, const char *const *word, size
 	if (abbreviate && count == 1)
 		return found;
 	if (abbreviate && count > 1)
-		return fail_ambiguous(what, text, word, n, err);
+		return poise_fail(err, POISE_E_USAGE, "%s \"%s\" is ambiguous: %s", what, text,
+				  list_words(text, word, n, list));
 	near = count == 1 ? word[found] : poise_closest(text, word, n);
 	poise_fail(err, POISE_E_USAGE, "unknown %s \"%s\"", what, text);
 	if (near)
-		poise_error_remedy(err, "did you mean \"%s\"?", near);
-	return -1;
+		return poise_error_remedy(err, "did you mean \"%s\"?", near);
+	return poise_error_remedy(err, "one of %s", list_words("", word, n, list));
 }
 
 static bool reads_as_duration(const char *text)

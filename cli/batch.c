@@ -68,11 +68,9 @@ static int run_lines(struct cli *c, FILE *in, const char *file)
 		free(argv);
 	}
 	free(text);
-	if (status) {
-		fail_at(c, file, line);
-		return -1;
-	}
-	return commands;
+	if (status)
+		return fail_at(c, file, line);
+	return ferror(in) ? poise_fail_errno(&c->error, "cannot read %s", file) : commands;
 }
 
 int cmd_batch(struct cli *c)
@@ -85,7 +83,7 @@ int cmd_batch(struct cli *c)
 		return -1;
 	in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!in)
-		return poise_fail_errno(&c->error, "%s cannot be read", path);
+		return poise_fail_errno(&c->error, "cannot read %s", path);
 	n = cli_begin(c) ? 0 : -1;
 	if (!n) {
 		c->batch = true;

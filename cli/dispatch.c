@@ -176,12 +176,20 @@ static void common_options(struct cli *c)
 		c->where.root = a->value[OPT_PIN];
 }
 
+/* It becomes a directory's name. */
+static int check_instance(struct cli *c)
+{
+	if (!c->where.name || !poise_check_name(c->where.name, &c->error))
+		return 0;
+	return poise_error_about(&c->error, "--instance");
+}
+
 static int run(struct cli *c, int argc, const char *const *argv)
 {
 	int parsed = args_parse(&c->args, argc, argv, c->abbreviate, &c->error);
 
 	common_options(c);
-	if (parsed)
+	if (parsed || check_instance(c))
 		return -1;
 	if (!c->args.words) {
 		c->command = named("help", NULL);

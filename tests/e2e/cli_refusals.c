@@ -47,17 +47,22 @@ static void unchanged(const char *before)
 	host_must(&h, "map check");
 }
 
-/* What the command printed: one line with these words, a remedy if there is one, and no more. */
-static void refused(int status, const char *words, const char *remedy, const char *before)
+/* One line with these words, a remedy on the next if there is one, and no more. */
+static void said(const char *words, const char *remedy)
 {
 	const char *at = strstr(h.err, words), *second = strchr(h.err, '\n');
 
-	cr_assert_eq(h.status, status, "%d: %s%s", h.status, h.out, h.err);
-	cr_assert_str_empty(h.out, "%s", h.out);
 	cr_assert(second && !strncmp(h.err, "poise: ", 7), "%s", h.err);
 	cr_assert(at && at < ++second, "%s\nin: %s", words, h.err);
 	cr_assert(!remedy || strstr(second, remedy), "%s\nin: %s", remedy, h.err);
 	cr_assert(!*second || !strchr(second, '\n')[1], "one message: %s", h.err);
+}
+
+static void refused(int status, const char *words, const char *remedy, const char *before)
+{
+	cr_assert_eq(h.status, status, "%d: %s%s", h.status, h.out, h.err);
+	cr_assert_str_empty(h.out, "%s", h.out);
+	said(words, remedy);
 	if (before)
 		unchanged(before);
 }
@@ -115,6 +120,8 @@ Test(refusals, files_that_are_wrong)
 	refused(1, "none.yaml", NULL, before);
 	host_poise(&h, "batch %s/none.txt", h.dir);
 	refused(1, "none.txt", NULL, before);
+	host_poise(&h, "batch /");
+	refused(1, "cannot read /", NULL, before);
 	free(before);
 }
 
@@ -172,6 +179,8 @@ Test(refusals, without_a_bpf_file_system)
 	refused(1, "", "mount -t bpf", before);
 	host_poise(&h, "show --pin /tmp");
 	refused(1, "", NULL, before);
+	host_run(&h, "poise show --instance ../$I");
+	refused(1, "--instance", NULL, before);
 	free(before);
 }
 

@@ -91,6 +91,8 @@ Test(args, prefixes_only_where_they_are_allowed_and_not_ambiguous)
 	cr_assert_str_eq(err.message, "command \"sta\" is ambiguous: stats, status");
 	cr_assert_eq(args_match("command", "", words, 5, true, &err), -1);
 	cr_assert_eq(args_match("command", "stat", words, 5, false, &err), -1);
+	cr_assert_eq(args_match("command", "frobnicate", words, 5, false, &err), -1);
+	cr_assert_str_eq(err.remedy, "one of save, service, show, stats, status");
 }
 
 Test(args, commands_of_later_versions_do_not_exist)
