@@ -111,20 +111,37 @@ static void clear(struct rig *r)
 	rig_forget(r);
 }
 
-static void configure(struct rig *r, const char *yaml)
+/* With the lock held. */
+static void apply(struct rig *r, const char *yaml)
 {
 	struct poise_error err = {0};
 	struct config *file = config_parse("rig.yaml", yaml, strlen(yaml), &err);
 
 	place_must(!file, "configuration", &err);
-	place_must(instance_lock(r->i, &err), "lock", &err);
-	clear(r);
 	config_free(r->cfg);
 	r->cfg = load(r);
 	place_must(config_apply(r->cfg, file, 0, NULL, &err), "apply", &err);
 	commit(r, r->cfg);
-	instance_unlock(r->i);
 	config_free(file);
+}
+
+static void configure(struct rig *r, const char *yaml)
+{
+	struct poise_error err = {0};
+
+	place_must(instance_lock(r->i, &err), "lock", &err);
+	clear(r);
+	apply(r, yaml);
+	instance_unlock(r->i);
+}
+
+void rig_apply(struct rig *r, const char *yaml)
+{
+	struct poise_error err = {0};
+
+	place_must(instance_lock(r->i, &err), "lock", &err);
+	apply(r, yaml);
+	instance_unlock(r->i);
 }
 
 void rig_commit(struct rig *r)

@@ -41,6 +41,8 @@ struct rig {
  * it cannot. A suite that opens rigs has .fini = place_cleanup, so that a test that fails leaves
  * none either. */
 void rig_open(struct rig *r, const char *yaml);
+/* Applies a file to what is there, as `poise apply` does. */
+void rig_apply(struct rig *r, const char *yaml);
 /* Commits r->cfg as the test has changed it. */
 void rig_commit(struct rig *r);
 void rig_close(struct rig *r);
