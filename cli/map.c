@@ -62,10 +62,14 @@ static const void *entry_at(const struct map_view *v, __u64 key)
 	return (const char *)v->entry + key * v->size;
 }
 
-/* An entry that was never written, or was cleared, is all zero. */
+/* An entry that was never written, or was cleared, is all zero; but for members, which always say
+ * that they may not be chosen. */
 static bool is_used(const struct map_view *v, __u64 key)
 {
 	const __u32 *word = entry_at(v, key);
+
+	if (!strcmp(v->name, "members"))
+		return ((const struct poise_member *)entry_at(v, key))->service;
 
 	for (size_t i = 0; i < v->size / sizeof(*word); i++) {
 		if (word[i])

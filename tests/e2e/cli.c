@@ -114,6 +114,71 @@ Test(cli, every_look_has_text_and_one_json_object)
 	}
 }
 
+/* Every field of o, and of what is in it, in the document as `field`. Names that are data (reasons
+ * of drops) are in the manual. */
+static void documented(struct json_object *o, const char *text)
+{
+	char quoted[80];
+
+	if (json_object_is_type(o, json_type_array)) {
+		for (size_t i = 0; i < json_object_array_length(o); i++)
+			documented(json_object_array_get_idx(o, i), text);
+		return;
+	}
+	if (!json_object_is_type(o, json_type_object))
+		return;
+	json_object_object_foreach(o, key, value)
+	{
+		snprintf(quoted, sizeof(quoted), "`%s`", key);
+		cr_assert(strstr(text, quoted), "docs/json.md has no %s", quoted);
+		if (strcmp(key, "drops") && strcmp(key, "events"))
+			documented(value, text);
+	}
+}
+
+Test(cli, every_field_of_json_is_documented)
+{
+	static const char *const commands[] = {
+		"status",
+		"show",
+		"stats",
+		"flows",
+		"flows --count",
+		"service list",
+		"map list",
+		"map show members",
+		"map show members 1 --raw",
+		"map show table web",
+		"map check",
+		"save",
+		"decap show",
+		"decap check",
+		"version",
+		"service set web idle 1h",
+		"diff $D/empty.yaml",
+		"backend add web 10.0.0.300 2>&1",
+	};
+	static char text[65536];
+	FILE *f = fopen("docs/json.md", "r");
+
+	cr_assert_not_null(f, "run from the top of the source tree");
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	site();
+	host_must(&h, "decap attach p0 192.0.2.10");
+	host_file(&h, "empty.yaml", "services: []\n");
+	setenv("D", h.dir, 1);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct json_object *o;
+
+		host_poise(&h, "--json %s", commands[i]);
+		o = json_tokener_parse(h.out);
+		cr_assert_not_null(o, "%s: %s%s", commands[i], h.out, h.err);
+		documented(o, text);
+		json_object_put(o);
+	}
+}
+
 Test(cli, save_in_a_fresh_instance_saves_the_same)
 {
 	char *first;
