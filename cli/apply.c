@@ -182,6 +182,7 @@ static int check_interfaces(struct cli *c, const struct config *file, const char
 		poise_fail(&c->error, POISE_E_NO_DEVICE, "no device \"%s\"",
 			   file->interface[i].device);
 		snprintf(c->error.file, sizeof(c->error.file), "%s", path);
+		c->error.line = file->interface[i].line;
 		return poise_error_remedy(&c->error, "ip link shows what there is");
 	}
 	return 0;

@@ -186,22 +186,6 @@ static void unplace(struct config *cfg, const struct config_service *svc)
 		(cfg->services - at) * sizeof(*cfg->service));
 }
 
-struct config_service *config_service_insert(struct config *cfg,
-					     const struct poise_service_conf *conf)
-{
-	bool found;
-	size_t at = locate(cfg, conf->name, &found);
-	struct config_service *svc;
-
-	if (found)
-		return NULL;
-	svc = config_alloc(sizeof(*svc));
-	svc->conf = *conf;
-	place(cfg, svc, at);
-	config_index_drop(cfg);
-	return svc;
-}
-
 /* Whether a new service or name may be called so. */
 static int name_free(const struct config *cfg, const char *name, struct poise_error *err)
 {

@@ -23,6 +23,7 @@ struct config_interface {
 	char device[IF_NAMESIZE];
 	__u8 mode;   /* enum attach_mode */
 	__u8 shared; /* through libxdp's dispatcher */
+	int line;    /* in config.file; 0 none */
 };
 
 #define CONFIG_IDS_MAX 65535 /* services, and backends of all: ids are 16 bits, 0 is never used */
@@ -82,10 +83,6 @@ struct config_service *config_service_named(const struct config *cfg, const char
 /* Adds an empty service with every option at its default, forward unsaid (OPTION_UNSAID). */
 struct config_service *config_service_add(struct config *cfg, const char *name,
 					  enum poise_owner owner, struct poise_error *err);
-/* Adds a service with this very record, listeners included: for whoever reads records. NULL if the
- * name is taken. */
-struct config_service *config_service_insert(struct config *cfg,
-					     const struct poise_service_conf *conf);
 void config_service_del(struct config *cfg, struct config_service *svc);
 int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,
 			  struct poise_error *err);
@@ -107,10 +104,6 @@ struct config_member *config_member_at(const struct config_service *svc,
  * stay, its options are the defaults. */
 struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
 					__u16 port, struct poise_error *err);
-/* Adds a member with this very record, as config_service_insert does. NULL if address and port are
- * taken. */
-struct config_member *config_member_insert(struct config_service *svc,
-					   const struct poise_member_conf *conf);
 void config_member_del(struct config_service *svc, struct config_member *m);
 /* Out of selection at once, gone when idle or after the service's drain-timeout. One that was never
  * committed is deleted. `now` is CLOCK_REALTIME in ns. */

@@ -114,18 +114,6 @@ static struct config_member *place(struct config_service *svc, size_t at)
 	return svc->member + at;
 }
 
-struct config_member *config_member_insert(struct config_service *svc,
-					   const struct poise_member_conf *conf)
-{
-	struct config_member *m;
-
-	if (config_member_at(svc, &conf->addr, conf->port))
-		return NULL;
-	m = place(svc, locate(svc, &conf->addr, conf->port));
-	m->conf = *conf;
-	return m;
-}
-
 struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
 					__u16 port, struct poise_error *err)
 {

@@ -88,7 +88,7 @@ static int parse_interface(struct parser *p, const struct tree_node *n)
 {
 	static const char *const more[] = {"device"};
 	struct config *cfg = p->cfg;
-	struct config_interface new = {0};
+	struct config_interface new = {.line = n->line};
 	const struct tree_node *device = n;
 	const char *name;
 	size_t room = cfg->interfaces;
