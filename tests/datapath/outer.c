@@ -50,9 +50,10 @@ static unsigned int sum_of(const __u8 *header)
 static void every_checksum(const char *words)
 {
 	static struct frame in, out;
+	unsigned int step = place_emulated() ? 97 : 1;
 
 	frame_build(&in, words);
-	for (unsigned int id = 0; id <= 0xffff; id++) {
+	for (unsigned int id = 0; id <= 0xffff; id += step) {
 		unsigned int sum;
 
 		in.byte[ID_AT] = (__u8)(id >> 8);

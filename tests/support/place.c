@@ -44,6 +44,19 @@ static void remove_stale(void)
 		closedir(dir);
 }
 
+bool place_emulated(void)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	bool found = false;
+	char line[256];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "QEMU TCG");
+	if (f)
+		fclose(f);
+	return found;
+}
+
 void place_open(struct place *p)
 {
 	memset(p, 0, sizeof(*p));

@@ -20,6 +20,10 @@ struct place {
 void place_open(struct place *p);
 void place_cleanup(void);
 
+/* True where the CPU is QEMU's emulation, some fifty times slower: tests that do a thing millions
+ * of times do a part of it there. */
+bool place_emulated(void);
+
 /* Fails the test with an error as a user would read it, if rc says there was one. */
 void place_must(int rc, const char *what, const struct poise_error *err);
 

@@ -85,9 +85,12 @@ static void commit(struct rig *r, struct config *cfg)
 	struct poise_error err = {0};
 
 	place_must(instance_commit(r->i, cfg, NULL, &err), "commit", &err);
-	for (size_t s = 0; s < cfg->services; s++)
+	for (size_t s = 0; s < cfg->services; s++) {
+		if (cfg->service[s]->id > r->services)
+			r->services = cfg->service[s]->id;
 		for (size_t m = 0; m < cfg->service[s]->members; m++)
 			set_nexthop(r, &cfg->service[s]->member[m]);
+	}
 }
 
 static struct config *load(struct rig *r)
@@ -165,7 +168,7 @@ static void open_driver(struct rig *r)
 	r->driver = driver__open();
 	cr_assert(r->driver, "cannot open the driver: %s", strerror(errno));
 	/* As attach/ loads the pipeline: kernels let only equals jump to each other. */
-	bpf_object__for_each_program(prog, r->driver->obj)
+	bpf_object__for_each_program (prog, r->driver->obj)
 		bpf_program__set_expected_attach_type(prog, 0);
 	cr_assert(!driver__load(r->driver), "cannot load the driver: %s", strerror(errno));
 	cr_assert(!bpf_map_update_elem(bpf_map__fd(r->driver->maps.under_test), &slot, &r->program,
@@ -271,7 +274,7 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 			c->member[m].opened += from->opened;
 			c->member[m].closed += from->closed;
 		}
-	for (__u32 s = 0; s < meta->services; s++)
+	for (__u32 s = 0; s < meta->services && s <= r->services; s++)
 		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",
 			   &err);
 }

@@ -31,6 +31,7 @@ struct driver;
 struct rig {
 	struct instance *i;
 	struct config *cfg; /* in force */
+	__u16 services;	    /* the highest id that a service has had */
 	struct place place;
 	int program; /* the pinned prog_xdp */
 	struct driver *driver;
