@@ -58,11 +58,11 @@ void fold_members(struct fold *f, const struct config *cfg)
 		abort();
 	f->ranges = 0;
 	for (size_t k = 0; k < n; k++) {
-		if (!last || last->first + last->count != id[k]) {
+		if (!last || last->first + last->count + FOLD_GAP < id[k]) {
 			last = &f->range[f->ranges++];
 			last->first = id[k];
 		}
-		last->count++;
+		last->count = id[k] + 1 - last->first;
 	}
 	free(id);
 }
@@ -71,8 +71,9 @@ void fold_members(struct fold *f, const struct config *cfg)
 static void fold_chunk(const struct fold *f, const poise_load *own, poise_load *others,
 		       __u32 stride, __u32 first, __u32 count)
 {
-	poise_load total[FOLD_CHUNK] = {0};
+	poise_load total[FOLD_CHUNK];
 
+	memset(total, 0, count * sizeof(*total));
 	for (__u32 c = 0; c < f->cpus; c++) {
 		poise_load *snapshot = &f->snapshot[c * FOLD_CHUNK];
 

@@ -15,12 +15,14 @@ struct fold_range {
 };
 
 struct fold {
-	struct fold_range *range; /* ids in use, ascending, not touching */
+	struct fold_range *range; /* ids in use and small gaps between them, ascending */
 	size_t ranges;
 	poise_load *snapshot; /* [cpus][FOLD_CHUNK] */
 	__u32 cpus;
 };
 
+/* Folding an id nobody uses is cheaper than another range. */
+#define FOLD_GAP   32
 #define FOLD_CHUNK 256 /* members at a time: a kilobyte a CPU stays in the first-level cache */
 
 void fold_init(struct fold *f, __u32 cpus);

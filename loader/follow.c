@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Following: a new generation is seen by two loads, the network by its socket. Both only mark next
- * hops as due; one pass then looks at all members, and takes the lock only if a word must change
- * and nobody else holds it. Whoever holds it will be done in milliseconds, and a tick comes soon.
+ * Following: a new generation is seen by two loads, the network by its socket. Both are only news;
+ * a pass then looks at all members, a tick's worth of questions at a time, and takes the lock only
+ * if a word must change and nobody else holds it. Whoever does will be done in milliseconds, and a
+ * tick comes soon.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 #include "../maps/text.h"
 #include "poised.h"
 
-/* Questions to the kernel in one tick: some 7 us each, so that a tick stays near a millisecond. */
-#define QUERIES_PER_TICK 128
+/* Of net_plan: 8192 members that did not change take 3 ms. */
+#define BUDGET_PER_TICK 8192
+#define CHANGES_TOLD	16 /* of one pass, one by one; the rest as a number */
 
 int follow_open(struct follow *f, struct instance *i, struct poise_error *err)
 {
@@ -22,7 +24,6 @@ int follow_open(struct follow *f, struct instance *i, struct poise_error *err)
 	if (net_open(&f->net, err) < 0)
 		return -1;
 	follow_devices(f);
-	f->due = true;
 	return 0;
 }
 
@@ -37,7 +38,7 @@ void follow_close(struct follow *f)
 void follow_network(struct follow *f)
 {
 	if (net_read(f->net) > 0)
-		f->due = true;
+		f->news++;
 }
 
 bool follow_devices(struct follow *f)
@@ -57,7 +58,7 @@ bool follow_devices(struct follow *f)
 	changed = (size_t)n != f->devices || memcmp(now, f->attached, n * sizeof(now[0])) != 0;
 	memcpy(f->attached, now, n * sizeof(now[0]));
 	f->devices = n;
-	f->due |= changed;
+	f->news += changed;
 	return changed;
 }
 
@@ -80,6 +81,14 @@ static bool generation_moved(const struct follow *f)
 	return __atomic_load_n(&meta->applied, __ATOMIC_ACQUIRE) == committed;
 }
 
+/* Plans nothing that was seen before now. */
+static void start_over(struct follow *f)
+{
+	f->plan.count = 0;
+	f->plan.more = false;
+	f->pending = false;
+}
+
 static bool follow_generation(struct follow *f)
 {
 	struct poise_error err = {0};
@@ -91,9 +100,10 @@ static bool follow_generation(struct follow *f)
 		fault(f, &err);
 		return false;
 	}
+	start_over(f);
 	config_free(f->cfg);
 	f->cfg = cfg;
-	f->due = true;
+	f->news++;
 	return true;
 }
 
@@ -126,7 +136,45 @@ static void log_change(const struct net_change *c)
 		 c->svc->conf.name, backend, m[0], m[1], m[2], m[3], m[4], m[5], device);
 }
 
-/* Stores the plan; stays due if somebody else has the lock. */
+static void log_changes(const struct net_plan *plan)
+{
+	size_t told = plan->count < CHANGES_TOLD ? plan->count : CHANGES_TOLD, lost = 0;
+
+	for (size_t k = 0; k < told; k++)
+		log_change(&plan->change[k]);
+	for (size_t k = told; k < plan->count; k++)
+		lost += plan->change[k].hop.why[0] != '\0';
+	if (plan->count > told)
+		log_line(LOG_LEVEL_INFO,
+			 "next hops of %zu more backends changed, %zu of them to none",
+			 plan->count - told, lost);
+}
+
+/* A fault that lasts is told once, and tried again in a second, not in every tick. */
+static void give_up(struct follow *f, const struct poise_error *err)
+{
+	fault(f, err);
+	start_over(f);
+	f->done = f->planned;
+}
+
+static void plan(struct follow *f)
+{
+	struct poise_error err = {0};
+
+	if (!f->plan.more)
+		f->planned = f->news;
+	if (net_plan(f->net, f->instance, f->cfg, f->attached, f->devices, BUDGET_PER_TICK,
+		     &f->plan, &err) < 0) {
+		give_up(f, &err);
+		return;
+	}
+	f->pending = f->plan.count > 0;
+	if (!f->pending && !f->plan.more)
+		f->done = f->planned;
+}
+
+/* Stores what was planned; it stays pending if somebody else has the lock. */
 static void store(struct follow *f)
 {
 	struct poise_error err = {0};
@@ -138,32 +186,28 @@ static void store(struct follow *f)
 		rc = net_apply(f->instance, &f->plan, &err);
 		instance_unlock(f->instance);
 	}
+	log_changes(&f->plan);
 	if (rc < 0) {
-		fault(f, &err);
-		f->due = false; /* again in a second, not in every tick */
+		give_up(f, &err);
 		return;
 	}
 	f->told_fault = false;
-	f->due = f->plan.more;
-	for (size_t k = 0; k < f->plan.count; k++)
-		log_change(&f->plan.change[k]);
+	f->pending = false;
+	if (!f->plan.more)
+		f->done = f->planned;
 }
 
 bool follow_tick(struct follow *f)
 {
 	bool fresh = follow_generation(f);
-	struct poise_error err = {0};
 
-	if (!f->due || !f->cfg)
+	if (!f->cfg)
 		return fresh;
-	if (net_plan(f->net, f->instance, f->cfg, f->attached, f->devices, QUERIES_PER_TICK,
-		     &f->plan, &err) < 0) {
-		fault(f, &err);
-		f->due = false;
-	} else if (f->plan.count) {
+	if (f->pending && f->news != f->planned)
+		start_over(f);
+	if (!f->pending && (f->plan.more || f->news != f->done))
+		plan(f);
+	if (f->pending)
 		store(f);
-	} else {
-		f->due = f->plan.more;
-	}
 	return fresh;
 }

@@ -11,6 +11,7 @@
 
 #include "log.h"
 
+#define NS_PER_S       1000000000ull
 #define LINE_MAX_BYTES 1536 /* an error's text with its object and file, and then some */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -66,6 +67,17 @@ bool log_gate_pass(struct log_gate *g, unsigned long long now_ns)
 	return true;
 }
 
+unsigned long log_gate_cut(struct log_gate *g, unsigned long long now_ns)
+{
+	unsigned long cut = g->cut;
+
+	if (!cut || now_ns - g->told < NS_PER_S)
+		return 0;
+	g->cut = 0;
+	g->told = now_ns;
+	return cut;
+}
+
 /* One write a line, so that lines of two threads or processes do not mix. */
 static void put(enum log_level level, const char *text)
 {
@@ -89,7 +101,9 @@ static void put(enum log_level level, const char *text)
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	char text[LINE_MAX_BYTES], cut[64];
-	struct timespec now;
+	unsigned long long now;
+	unsigned long left_out;
+	struct timespec t;
 	va_list ap;
 	bool pass;
 
@@ -100,11 +114,12 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 
 	pthread_mutex_lock(&mutex);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	pass = log_gate_pass(&gate, now.tv_sec * 1000000000ull + now.tv_nsec);
-	if (pass && gate.cut) {
-		snprintf(cut, sizeof(cut), "%lu lines were left out", gate.cut);
-		gate.cut = 0;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = t.tv_sec * NS_PER_S + t.tv_nsec;
+	pass = log_gate_pass(&gate, now);
+	left_out = pass ? log_gate_cut(&gate, now) : 0;
+	if (left_out) {
+		snprintf(cut, sizeof(cut), "%lu lines were left out", left_out);
 		put(LOG_LEVEL_NOTICE, cut);
 	}
 	if (pass || level <= LOG_LEVEL_ERROR)

@@ -29,9 +29,12 @@ struct log_gate {
 	double tokens;
 	unsigned long long last; /* ns */
 	unsigned long cut;
+	unsigned long long told; /* ns when `cut` was last told */
 };
 #define LOG_GATE_BURST	100 /* lines at once: a change of some dozen backends in full */
 #define LOG_GATE_SECOND 20  /* lines a second after that */
 bool log_gate_pass(struct log_gate *g, unsigned long long now_ns);
+/* How many lines were cut since this last said so, at most once a second; 0: nothing to tell. */
+unsigned long log_gate_cut(struct log_gate *g, unsigned long long now_ns);
 
 #endif

@@ -84,7 +84,7 @@ static void on_second(uv_timer_t *timer)
 	for (size_t r = 0; r < p->fold.ranges; r++)
 		for (__u32 k = 0; k < p->fold.range[r].count; k++)
 			rate_member(p, p->fold.range[r].first + k);
-	p->follow.due = true; /* neighbours to ask again, routes that are old */
+	p->follow.news++; /* neighbours to ask again, routes that are old */
 	say_status(p);
 	if (!stands(p->instance)) {
 		log_line(LOG_LEVEL_WARNING, "the instance was removed; nothing is left to keep");

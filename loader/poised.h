@@ -26,7 +26,10 @@ struct follow {
 	struct config *cfg; /* in force when last looked */
 	struct net *net;
 	struct net_plan plan;
-	bool due; /* next hops must be looked at */
+	bool pending;  /* the plan's changes are to be stored */
+	__u64 news;    /* counts what may move a next hop */
+	__u64 planned; /* news that the pass under way has seen ... */
+	__u64 done;    /* ... and the last one that was finished */
 	unsigned int attached[FOLLOW_DEVICES];
 	size_t devices;
 	bool told_fault; /* a fault that lasts is told once */

@@ -70,7 +70,7 @@ struct net_neighs {
 
 /* ---- routes
  * ------------------------------------------------------------------------------------*/
-#define NET_ROUTE_HEADS 4096
+#define NET_ROUTE_HEADS 32768		    /* chains; 256 KiB, as many as there can be members */
 #define NET_ROUTE_AGE	(15 * NET_NS_PER_S) /* ask again: path MTUs change without a message */
 
 struct net_route {

@@ -54,14 +54,18 @@ struct net_plan {
 	struct net_change *change; /* owned; net_plan_free */
 	size_t count;
 	size_t room;
-	size_t unresolved;
-	bool more; /* the kernel has been asked enough for one call: plan again soon */
+	size_t unresolved; /* of the whole pass, if this call ended it */
+	bool more;	   /* the budget was used up: plan again soon */
+	size_t at_service, at_member, seen_unresolved; /* where such a call goes on */
 };
 
-/* Asks the kernel at most `queries` times (0: as often as needed). */
+#define NET_QUERY_COST 8 /* 2.3 us against 0.3 us */
+/* Looks at about `budget` members, of which each that the kernel must be asked for counts as
+ * NET_QUERY_COST more (0: no limit). A plan begins zeroed; one with
+ * `more` goes on where the last call stopped, and must be begun anew with another cfg. */
 int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
-	     const unsigned int *attached, size_t count, unsigned int queries,
-	     struct net_plan *plan, struct poise_error *err);
+	     const unsigned int *attached, size_t count, unsigned int budget, struct net_plan *plan,
+	     struct poise_error *err);
 /* Skips members whose record is another's by now. Lock held. */
 int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err);
 void net_plan_free(struct net_plan *plan);

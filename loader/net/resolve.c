@@ -22,14 +22,13 @@ static void want_of(struct hop_want *want, const union poise_addr *dst, enum poi
 }
 
 /* Decides, asking the kernel for what is not known. */
-static int hop_find(struct net *n, const struct hop_want *want, struct net_hop *hop,
+static int hop_find(struct net *n, const struct hop_want *want, __u64 now, struct net_hop *hop,
 		    struct poise_error *err)
 {
 	struct net_route *r = net_route(&n->cache.routes, &want->dst, &want->source);
 	struct net_neigh *e;
-	__u64 now = net_now();
 
-	if (net_ask_route(n, r, err) < 0)
+	if (net_ask_route(n, r, now, err) < 0)
 		return -1;
 	r->pass = n->pass;
 	e = hop_decide(&n->cache, r, want, now, hop);
@@ -50,7 +49,7 @@ int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum
 	want_of(&want, dst, mode, source4, source6);
 	if (n->stale && net_dump(n, err) < 0)
 		return -1;
-	if (hop_find(n, &want, hop, err) < 0)
+	if (hop_find(n, &want, net_now(), hop, err) < 0)
 		return -1;
 	if (!i || hop->why[0])
 		return 0;
@@ -76,8 +75,8 @@ static struct net_change *plan_add(struct net_plan *plan)
 }
 
 static int plan_member(struct net *n, const struct instance *i, const struct config_service *svc,
-		       const struct config_member *m, struct hop_want *want, struct net_plan *plan,
-		       struct poise_error *err)
+		       const struct config_member *m, struct hop_want *want, __u64 now,
+		       struct net_plan *plan, struct poise_error *err)
 {
 	enum poise_mode mode = config_mode(svc, m);
 	struct net_hop hop;
@@ -85,9 +84,9 @@ static int plan_member(struct net *n, const struct instance *i, const struct con
 	if (!m->id || mode == POISE_LOCAL) /* local: this host's own routing */
 		return 0;
 	want_of(want, &m->conf.addr, mode, &svc->conf.source4, &svc->conf.source6);
-	if (hop_find(n, want, &hop, err) < 0)
+	if (hop_find(n, want, now, &hop, err) < 0)
 		return -1;
-	plan->unresolved += hop.why[0] != '\0';
+	plan->seen_unresolved += hop.why[0] != '\0';
 	if (!hop_is(i, i->members[m->id].nexthop, &hop))
 		*plan_add(plan) = (struct net_change){.svc = svc, .member = m, .hop = hop};
 	return 0;
@@ -105,30 +104,42 @@ static void let_go(struct net *n)
 	net_routes_drop(&n->cache.routes, n->pass);
 }
 
+static void plan_begin(struct net *n, struct net_plan *plan)
+{
+	if (plan->more)
+		return;
+	n->pass++;
+	plan->at_service = plan->at_member = plan->seen_unresolved = 0;
+}
+
 int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
-	     const unsigned int *attached, size_t count, unsigned int queries,
-	     struct net_plan *plan, struct poise_error *err)
+	     const unsigned int *attached, size_t count, unsigned int budget, struct net_plan *plan,
+	     struct poise_error *err)
 {
 	struct hop_want want = {.attached = attached, .count = count};
-	__u32 start = n->queries;
+	__u32 end = n->queries * NET_QUERY_COST + budget;
+	__u64 now = net_now();
+	__u32 seen = 0;
 
-	plan->count = plan->unresolved = 0;
+	plan->count = 0;
+	plan_begin(n, plan);
 	plan->more = false;
 	if (n->stale && net_dump(n, err) < 0)
 		return -1;
-	n->pass++;
-	for (size_t s = 0; s < cfg->services; s++) {
-		const struct config_service *svc = cfg->service[s];
+	for (; plan->at_service < cfg->services; plan->at_service++, plan->at_member = 0) {
+		const struct config_service *svc = cfg->service[plan->at_service];
 
-		for (size_t m = 0; m < svc->members; m++) {
-			if (queries && n->queries - start >= queries) {
+		for (; plan->at_member < svc->members; plan->at_member++) {
+			if (budget && (__s32)(n->queries * NET_QUERY_COST + seen++ - end) >= 0) {
 				plan->more = true;
 				return 0;
 			}
-			if (plan_member(n, i, svc, &svc->member[m], &want, plan, err) < 0)
+			if (plan_member(n, i, svc, &svc->member[plan->at_member], &want, now, plan,
+					err) < 0)
 				return -1;
 		}
 	}
+	plan->unresolved = plan->seen_unresolved;
 	let_go(n);
 	return 0;
 }

@@ -242,10 +242,9 @@ static int ask_once(struct net *n, struct net_route *r, const union poise_addr *
 	return 0;
 }
 
-int net_ask_route(struct net *n, struct net_route *r, struct poise_error *err)
+int net_ask_route(struct net *n, struct net_route *r, __u64 now, struct poise_error *err)
 {
 	static const union poise_addr any;
-	__u64 now = net_now();
 
 	if (r->known && now - r->asked < NET_ROUTE_AGE)
 		return 0;

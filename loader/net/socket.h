@@ -28,7 +28,7 @@ int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx,
 /* Reads links and neighbours anew. */
 int net_dump(struct net *n, struct poise_error *err);
 /* Asks for the route again if its answer is void or old. */
-int net_ask_route(struct net *n, struct net_route *r, struct poise_error *err);
+int net_ask_route(struct net *n, struct net_route *r, __u64 now, struct poise_error *err);
 /* Asks the kernel to resolve the neighbour and keep it, or no longer to keep it. */
 int net_ask_neigh(struct net *n, struct net_neigh *e, bool keep, struct poise_error *err);
 
