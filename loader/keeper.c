@@ -43,51 +43,50 @@ static void fault(struct keeper *k, const struct poise_error *err)
 	k->told_fault = true;
 }
 
+/* What a sweep found. */
+struct swept {
+	__u64 generation;
+	__u64 live;
+	__u64 used;
+};
+
 /* One sweep of the whole table in the second that began at `start`; false if it is to stop. */
-static bool keeper_sweep(struct keeper *k, __u64 start)
+static bool keeper_sweep(struct keeper *k, __u64 start, struct swept *swept,
+			 struct poise_error *err)
 {
-	struct poise_meta *meta = k->instance->meta;
+	const struct poise_meta *meta = k->instance->meta;
 	__u32 step = (meta->flow_buckets + SWEEP_SLICES - 1) / SWEEP_SLICES;
-	__u64 live = 0, used = 0;
 	__u32 slice = 0;
 
+	*swept = (struct swept){.generation = instance_sweep_begin(k->instance)};
 	for (__u32 at = 0; at < meta->flow_buckets; at += step) {
 		struct poise_sweep io = {.first = at, .count = step, .kind = POISE_SWEEP_EXPIRED};
-		struct poise_error err = {0};
 
 		if (step > meta->flow_buckets - at)
 			io.count = meta->flow_buckets - at;
-		if (instance_sweep_range(k->instance, &io, &err) < 0) {
-			fault(k, &err);
-			return keeper_wait(k, start + NS_PER_S);
-		}
-		live += io.live;
-		used += io.used;
+		if (instance_sweep_range(k->instance, &io, err) < 0)
+			return true;
+		swept->live += io.live;
+		swept->used += io.used;
 		if (!keeper_wait(k, start + ++slice * (NS_PER_S / SWEEP_SLICES)))
 			return false;
 	}
-	meta->flows_live = live;
-	meta->flows_used = used;
-	meta->sweep_completed = clock_ns(CLOCK_MONOTONIC);
 	return true;
 }
 
-/* Drains, and ids: those of members removed since the last time are free after a grace period and a
- * sweep that began after it. */
-static int keeper_housekeeping(struct keeper *k, struct poise_error *err)
+/* Under the lock, briefly: ids of members that were gone before the sweep, and drains. */
+static int keeper_housekeeping(struct keeper *k, const struct swept *swept, struct poise_error *err)
 {
 	struct instance *i = k->instance;
 	int rc;
 
 	if (instance_lock(i, err) < 0)
 		return -1;
+	instance_sweep_end(i, swept->generation, swept->live, swept->used);
 	rc = instance_tick(i, clock_ns(CLOCK_REALTIME), err);
+	instance_unlock(i);
 	if (rc > 0)
 		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
-	/* It takes a grace period first, and 20 ms in all: only when something changed. */
-	if (rc >= 0 && i->meta->swept != i->meta->committed)
-		rc = instance_sweep(i, err);
-	instance_unlock(i);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -110,10 +109,12 @@ static void *keeper_thread(void *arg)
 	for (;;) {
 		__u64 start = clock_ns(CLOCK_MONOTONIC);
 		struct poise_error err = {0};
+		struct swept swept;
 
-		if (!keeper_sweep(k, start))
+		if (!keeper_sweep(k, start, &swept, &err))
 			return NULL;
-		if (keeper_housekeeping(k, &err) < 0 || keeper_save(k, &err) < 0)
+		if (err.code || keeper_housekeeping(k, &swept, &err) < 0 ||
+		    keeper_save(k, &err) < 0)
 			fault(k, &err);
 		else
 			k->told_fault = false;

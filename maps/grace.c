@@ -16,11 +16,16 @@
  * longer than any program run that the host did not suspend altogether. */
 #define WITHOUT_MEMBARRIER_NS 100000000
 
-void instance_grace(struct instance *i)
+void grace_wait(const struct instance *i)
 {
 	struct timespec wait = {.tv_nsec = WITHOUT_MEMBARRIER_NS};
 
 	if (!i->anonymous && syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		nanosleep(&wait, NULL);
+}
+
+void instance_grace(struct instance *i)
+{
+	grace_wait(i);
 	store64(&i->meta->graced, store_stamp(i));
 }

@@ -97,6 +97,11 @@ int instance_tick(struct instance *i, __u64 now_realtime_ns, struct poise_error 
 int instance_sweep(struct instance *i, struct poise_error *err);
 /* Part of a sweep: buckets [first, first + count), any count. */
 int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct poise_error *err);
+/* The same as instance_sweep without the lock but for its end, for a sweep that is spread over
+ * time: begin (waits for a grace period if ids wait to be free; what it returns is for end), every
+ * bucket by instance_sweep_range, then end with the lock held. */
+__u64 instance_sweep_begin(struct instance *i);
+void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 used);
 
 /* Compares every map with what the configuration in force asks for; report gets a sentence a
  * difference. Returns their number, 0 if none. Takes no lock; call it under the lock to be exact

@@ -48,6 +48,9 @@ static inline bool store32_if(__u32 *at, __u32 *was, __u32 value)
 /* Copies bytes (a multiple of 8, aligned), a word at a time. Nobody may be reading yet. */
 void store_words(void *at, const void *from, size_t bytes);
 
+/* Waits until no packet is left that began before; says so nowhere. */
+void grace_wait(const struct instance *i);
+
 /* ---- stamps ------------------------------------------------------------------------------------
  * What is unpublished now may be re-used once meta.graced has reached this. Higher than every
  * grace period so far, and reached by the next one.

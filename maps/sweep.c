@@ -87,24 +87,42 @@ static void release_paths(struct instance *i, __u64 generation)
 	}
 }
 
+__u64 instance_sweep_begin(struct instance *i)
+{
+	__u64 generation = __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE);
+
+	/* What is committed but not yet derived may still be read by packets. */
+	if (__atomic_load_n(&i->meta->applied, __ATOMIC_ACQUIRE) != generation)
+		return 0;
+	if (i->meta->swept < generation)
+		grace_wait(i);
+	return generation;
+}
+
+void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 used)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	store64(&i->meta->flows_live, live);
+	store64(&i->meta->flows_used, used);
+	store64(&i->meta->sweep_completed, (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec);
+	if (i->meta->swept < generation) {
+		release_paths(i, generation);
+		store64(&i->meta->swept, generation);
+	}
+}
+
 int instance_sweep(struct instance *i, struct poise_error *err)
 {
 	struct poise_sweep all = {.count = i->meta->flow_buckets};
 	__u64 generation = i->meta->committed;
-	struct timespec now;
 
 	/* stamps of a generation's removals are above it */
 	if (i->meta->swept < generation && i->meta->graced <= generation)
 		instance_grace(i);
 	if (instance_sweep_range(i, &all, err))
 		return -1;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	store64(&i->meta->flows_live, all.live);
-	store64(&i->meta->flows_used, all.used);
-	store64(&i->meta->sweep_completed, (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec);
-	if (i->meta->swept < generation) {
-		release_paths(i, generation);
-		store64(&i->meta->swept, generation);
-	}
+	instance_sweep_end(i, generation, all.live, all.used);
 	return 0;
 }
