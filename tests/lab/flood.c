@@ -34,8 +34,9 @@
 #include "flood.h"
 #include "tests/lab/flood.skel.h"
 
-#define BURST	   16384 /* frames of one run: a few milliseconds of traffic */
-#define BATCH	   64	 /* frames handed over at once; a veth's ring holds 256 */
+#define BURST	   16384  /* frames of one run: a few milliseconds of traffic ... */
+#define BURST_MAX  262144 /* ... and more to catch up, on a machine with much else to do */
+#define BATCH	   64	  /* frames handed over at once; a veth's ring holds 256 */
 #define FIRST_PORT 1024
 #define FLOWS_MAX  60000 /* ports from FIRST_PORT on */
 
@@ -128,6 +129,15 @@ static int send_burst(const struct order *o, int program, unsigned int frames)
 	return bpf_prog_test_run_opts(program, &run);
 }
 
+/* Frames of the next run: those due by now, within bounds. */
+static unsigned int burst(const struct order *o, unsigned long sent, double elapsed)
+{
+	double due = elapsed * o->rate - sent;
+	unsigned long frames = due < BURST ? BURST : due > BURST_MAX ? BURST_MAX : due;
+
+	return frames < o->packets - sent ? frames : o->packets - sent;
+}
+
 static int flood_send(const struct order *o)
 {
 	struct flood *skel = flood__open();
@@ -146,7 +156,7 @@ static int flood_send(const struct order *o)
 	error = flood__load(skel);
 	begin = now();
 	while (!error && !ended && sent < o->packets) {
-		unsigned int frames = o->packets - sent < BURST ? o->packets - sent : BURST;
+		unsigned int frames = burst(o, sent, now() - begin);
 
 		error = send_burst(o, bpf_program__fd(skel->progs.flood_send), frames);
 		sent += frames;

@@ -215,11 +215,12 @@ static pid_t start_ready(const struct lab *l, const char *node, char *command)
 	snprintf(shown, sizeof(shown), "%s", command);
 	pid = start(l, node, command, log);
 	while (lab_host(NULL, "grep -q ready %s", log)) {
-		bool lives = waitpid(pid, NULL, WNOHANG) == 0;
+		int status = 0;
+		bool lives = waitpid(pid, &status, WNOHANG) == 0;
 
 		lab_host(NULL, "cat %s", log);
-		cr_assert(lives && now() < deadline, "%s# %s\n%s\n%s", node, shown,
-			  lives ? "does not get ready" : "ended", output);
+		cr_assert(lives && now() < deadline, "%s# %s\n%s (wait status %#x)\n%s", node,
+			  shown, lives ? "does not get ready" : "ended", status, output);
 		nap();
 	}
 	return pid;
