@@ -27,6 +27,7 @@ static void line(struct table *t, const char *what, const char *fmt, ...)
 	table_row(t, 0, (const char *const[]){what, text}, 2);
 }
 
+/* Limits as they are typed in the file: 32M is a power of two. */
 static void usage_line(const struct cli *c, struct table *t, const struct usage *u)
 {
 	char used[32], limit[32];
@@ -36,7 +37,7 @@ static void usage_line(const struct cli *c, struct table *t, const struct usage 
 	else
 		line(t, u->what, "%s of %s (%.0f %%)",
 		     poise_format_human((double)u->used, used, sizeof(used)),
-		     poise_format_human((double)u->limit, limit, sizeof(limit)),
+		     poise_format_size(u->limit, limit, sizeof(limit)),
 		     100.0 * (double)u->used / (double)u->limit);
 }
 

@@ -415,6 +415,15 @@ Test(cli, bash_completes_from_the_instance)
 	}
 }
 
+Test(cli, manual_pages_are_well_formed)
+{
+	if (host_run(&h, "command -v mandoc"))
+		cr_skip_test("mandoc is not installed");
+	host_run(&h, "mandoc -Tlint -Wwarning ${B:-build}/man/*.[58]");
+	cr_assert_eq(h.status, 0, "%s%s", h.out, h.err);
+	cr_assert_str_empty(h.out);
+}
+
 Test(cli, decap_on_the_backend_side)
 {
 	host_must(&h, "decap attach e0 192.0.2.10 2001:db8::10");

@@ -126,6 +126,15 @@ Test(refusals, files_that_are_wrong)
 	free(before);
 }
 
+Test(refusals, json_has_file_and_line)
+{
+	host_file(&h, "bad.yaml", HEAD "    backends: [ { address: 10.0.0.300 } ]\n");
+	cr_assert_eq(host_poise(&h, "--json apply %s/bad.yaml", h.dir), 1);
+	cr_assert(strstr(h.err, "bad.yaml\",\"line\":5"), "%s", h.err);
+	cr_assert(strstr(h.err, "{\"error\":{\"code\":\"bad-value\","), "%s", h.err);
+	cr_assert_str_empty(h.out);
+}
+
 Test(refusals, tables_that_are_full)
 {
 	char *before = saved();
