@@ -87,6 +87,18 @@ void boot_refuse(struct instance *i, const struct options *o, const struct poise
 	instance_unlock(i);
 }
 
+/* Fixed when the maps were made; a file that says otherwise now should not do so unheard. */
+static void warn_fixed(const struct config *file, const struct config *live)
+{
+	static const char then[] = "counts only when the maps are made: poise save, poise reset";
+
+	if (file->has_limits && memcmp(&file->limits, &live->limits, sizeof(live->limits)) != 0)
+		log_line(LOG_LEVEL_WARNING, "limits: other than those of the maps, and %s", then);
+	if (file->has_hash_key &&
+	    memcmp(file->hash_key, live->hash_key, sizeof(live->hash_key)) != 0)
+		log_line(LOG_LEVEL_WARNING, "hash-key: other than that of the maps, and %s", then);
+}
+
 static int apply_locked(struct instance *i, const struct boot *b, struct config_summary *sum,
 			struct poise_error *err)
 {
@@ -96,6 +108,7 @@ static int apply_locked(struct instance *i, const struct boot *b, struct config_
 
 	if (instance_load(i, &live, err) < 0)
 		return -1;
+	warn_fixed(b->cfg, live);
 	if (config_apply(live, b->cfg, 0, sum, err) == 0)
 		rc = instance_commit(i, live, &change, err);
 	config_free(live);

@@ -42,6 +42,20 @@ static void services_are(const char *names)
 	cr_assert_str_eq(out, names);
 }
 
+/* The daemon's log has this line, or will have. */
+static void logged(const char *text)
+{
+	struct timespec nap = {.tv_nsec = 50000000};
+	const char *out;
+	int tries = 0;
+
+	do {
+		cr_assert_lt(tries++, 100, "not in the log: %s\n%s", text, out);
+		nanosleep(&nap, NULL);
+		lab_host(&out, "cat %s.lb1*", lab.log);
+	} while (!strstr(out, text));
+}
+
 /* Three capabilities and no other, in every set; and all that a daemon does works with them. */
 Test(daemon, runs_with_exactly_three_capabilities, .timeout = 60)
 {
@@ -125,6 +139,15 @@ Test(daemon, the_file_is_for_new_maps_and_for_reload, .timeout = 60)
 	lab_until(&lab, "lb1", 5, "! poise show first");
 	services_are("hand second ");
 	lab_must(&lab, "lb1", "poise save > /run/before");
+
+	/* What only new maps can take is told, the rest applied. */
+	lab_must(&lab, "lb1",
+		 "echo 'hash-key: 000102030405060708090a0b0c0d0e0f' >> " FILE_AT
+		 "; echo 'limits: { paths: 99 }' >> " FILE_AT);
+	lab_must(&lab, "lb1", "kill -HUP %d", pid);
+	logged("limits: other than those of the maps");
+	logged("hash-key: other than that of the maps");
+	write_file("second");
 
 	/* A broken one changes nothing; status says so until it is mended. */
 	lab_must(&lab, "lb1", "echo 'service: []' > " FILE_AT);
