@@ -94,7 +94,8 @@ static int load_service(const struct instance *i, struct config *cfg, __u32 id,
 		return corrupt(err, "service_conf", id);
 	if (load_members(i, svc, err))
 		return -1;
-	qsort(svc->member, svc->members, sizeof(*svc->member), by_address);
+	if (svc->members)
+		qsort(svc->member, svc->members, sizeof(*svc->member), by_address);
 	return 0;
 }
 

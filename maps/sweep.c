@@ -32,7 +32,8 @@ static void sweep_memory(struct instance *i, struct poise_sweep *io)
 
 static int sweep_some(struct instance *i, struct poise_sweep *io, struct poise_error *err)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = io, .ctx_size_in = sizeof(*io));
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts), .ctx_in = io, .ctx_size_in = sizeof(*io)};
 
 	if (i->anonymous) {
 		sweep_memory(i, io);

@@ -86,7 +86,7 @@ struct config_member *store_add_member(struct config_service *svc, const char *a
 
 	must(poise_parse_endpoint(address, &addr, &port, &err), &err, address);
 	m = config_member_add(svc, &addr, port, &err);
-	must(!m, &err, address);
+	cr_assert(m, "%s: %s", address, err.message);
 	return m;
 }
 
@@ -97,7 +97,7 @@ struct config_service *store_add_service(struct config *cfg, const char *name, u
 	struct config_service *svc = config_service_add(cfg, name, POISE_OWNER_HAND, &err);
 	char text[64];
 
-	must(!svc, &err, name);
+	cr_assert(svc, "%s: %s", name, err.message);
 	svc->conf.forward = POISE_IPIP;
 	snprintf(text, sizeof(text), "192.0.%u.%u:80", 2 + n / 256, n % 256);
 	store_listen(cfg, svc, text);
@@ -113,7 +113,7 @@ struct config_service *store_add_service(struct config *cfg, const char *name, u
 
 static size_t image_size(const struct instance *i)
 {
-	size_t size = 0;
+	size_t size = 1; /* never 0 */
 
 	for (size_t m = 0; m < instance_maps_count; m++)
 		size += sizes_bytes(i, &instance_maps[m]);

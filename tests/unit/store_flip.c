@@ -41,10 +41,11 @@ static struct instance *world(void)
 	store_change(i, kind_named("listen_more")->edit, 0);
 	cr_assert_eq(instance_lock(i, &err), 0);
 	path = instance_path(i, &want, &err);
-	for (__u16 id = 1; id < i->meta->members; id++)
+	for (__u32 id = 1; id < i->meta->members; id++)
 		if (i->members[id].service) {
-			instance_set_nexthop(i, id, INSTANCE_NEXTHOP(mac, path));
-			add_flow(i, id % i->meta->flow_buckets, id, 1 + id % POISE_FLOW_AFFINITY);
+			instance_set_nexthop(i, (__u16)id, INSTANCE_NEXTHOP(mac, path));
+			add_flow(i, id % i->meta->flow_buckets, (__u16)id,
+				 1 + id % POISE_FLOW_AFFINITY);
 		}
 	instance_unlock(i);
 	store_check(i, "at first");

@@ -14,6 +14,13 @@
 
 #include "tests/support/kinds.h"
 
+/* A fork under AddressSanitizer takes twenty times as long: it looks at every so many-th store. */
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 13
+#else
+#define STRIDE 1
+#endif
+
 /* ---- killing ----------------------------------------------------------------------------------*/
 
 static unsigned long last_step;
@@ -68,16 +75,16 @@ static void kill_everywhere(struct instance *i, void (*work)(struct instance *),
 {
 	void *image = store_image(i);
 	char *before = store_config_text(i), *after, *now, when[128];
-	unsigned long step = 0, kept = 0;
+	unsigned long killed = 0, kept = 0;
 	bool done = false, undone;
 
 	work(i);
 	after = store_config_text(i);
 	store_check(i, name);
-	while (!done) {
-		step++;
+	for (unsigned long step = 1; !done; step += STRIDE) {
 		store_restore(i, image);
 		done = killed_at(i, work, step);
+		killed += !done;
 		snprintf(when, sizeof(when), "%s, killed at store %lu", name, step);
 		recover_in_two(i, step);
 		store_check(i, when);
@@ -95,9 +102,9 @@ static void kill_everywhere(struct instance *i, void (*work)(struct instance *),
 			free(now);
 		}
 	}
-	printf("%s: killed at each of %lu stores, finished after %lu, else undone\n", name,
-	       step - 1, kept - 1);
-	cr_assert_gt(step, 1, "%s: stores nothing", name);
+	printf("%s: killed at %lu stores, finished after %lu, else undone\n", name, killed,
+	       kept - 1);
+	cr_assert_gt(killed, 0, "%s: stores nothing", name);
 	free(before);
 	free(after);
 	free(image);
@@ -144,11 +151,12 @@ static void work_nexthops(struct instance *i)
 	struct poise_error err;
 
 	cr_assert_eq(instance_lock(i, &err), 0);
-	for (__u16 id = 1; id < i->meta->members; id++) {
+	for (__u32 id = 1; id < i->meta->members; id++) {
 		if (!i->members[id].service)
 			continue;
 		want.mtu = 1500 + id % 2;
-		instance_set_nexthop(i, id, INSTANCE_NEXTHOP(mac, instance_path(i, &want, &err)));
+		instance_set_nexthop(i, (__u16)id,
+				     INSTANCE_NEXTHOP(mac, instance_path(i, &want, &err)));
 	}
 	instance_unlock(i);
 }
