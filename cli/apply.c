@@ -199,7 +199,7 @@ static void say_applied(struct cli *c, const char *path, const struct config_sum
 		cli_say(c,
 			"%s applied%s: services %u added, %u changed, %u removed; backends %u "
 			"added, "
-			"%u changed, %u removed; %llu flows lose their backend.",
+			"%u changed, %u removed; %llu recorded flows lose their backend.",
 			path, created ? " to a new instance" : "", sum->services_added,
 			sum->services_changed, sum->services_removed, sum->backends_added,
 			sum->backends_changed, sum->backends_removed, c->change.flows);

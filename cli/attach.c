@@ -133,22 +133,32 @@ int cmd_detach(struct cli *c)
 	return CLI_OK;
 }
 
+/* A daemon would go on with maps that nobody else sees. */
+static int refuse_daemon(struct cli *c, const char *name)
+{
+	if (!instance_daemon_runs(c->instance))
+		return 0;
+	poise_fail(&c->error, POISE_E_BUSY, "poised is running (process %u)",
+		   c->instance->meta->daemon_pid);
+	poise_error_remedy(&c->error, "stop it first: systemctl stop poised");
+	return poise_error_about(&c->error, "instance \"%s\"", name);
+}
+
+/* What cannot be read can be reset all the same: half-made maps, or the backend side alone. */
 int cmd_reset(struct cli *c)
 {
 	const char *name = c->where.name ? c->where.name : POISE_DEFAULT_INSTANCE;
-	size_t services;
+	size_t services = 0;
 
-	if (cli_no_more(c) || cli_read(c))
+	if (cli_no_more(c))
 		return -1;
-	if (instance_daemon_runs(c->instance)) {
-		poise_fail(&c->error, POISE_E_BUSY, "poised is running (process %u)",
-			   c->instance->meta->daemon_pid);
-		poise_error_remedy(&c->error, "stop it first: systemctl stop poised");
-		return poise_error_about(&c->error, "instance \"%s\"", name);
+	if (!cli_read(c)) {
+		if (refuse_daemon(c, name))
+			return -1;
+		services = c->config->services;
+		instance_close(c->instance);
+		c->instance = NULL;
 	}
-	services = c->config->services;
-	instance_close(c->instance);
-	c->instance = NULL;
 	if (attach_reset(&c->where, &c->error))
 		return -1;
 	cli_say(c, "instance %s removed: %zu service%s, their flows, programs and maps.", name,

@@ -122,12 +122,7 @@ static const char *flows_of(const struct cli *c, const struct backend_set *set, 
 		known &= cli_flows_known(set->ref[i].svc);
 		n += cli_member_flows(c, set->ref[i].member);
 	}
-	if (known || n)
-		snprintf(buf, size, "%s%llu flow%s", known ? "" : "at least ", n,
-			 n == 1 ? "" : "s");
-	else
-		snprintf(buf, size, "its flows (not counted: track auto)");
-	return buf;
+	return cli_flows_text(known, n, buf, size);
 }
 
 /* ---- add and set --------------------------------------------------------------------------*/

@@ -98,7 +98,8 @@ int cmd_batch(struct cli *c)
 	if (cli_commit(c))
 		return -1;
 	cli_say(c,
-		"%d command%s done as one: %u services, %u backends written; %llu flows lose "
+		"%d command%s done as one: %u services, %u backends written; %llu recorded flows "
+		"lose "
 		"their backend.",
 		n, n == 1 ? "" : "s", c->change.services, c->change.members, c->change.flows);
 	cli_print_change(c);

@@ -91,6 +91,16 @@ __u64 cli_service_flows(const struct cli *c, const struct config_service *svc)
 	return n;
 }
 
+const char *cli_flows_text(bool known, __u64 n, char *buf, size_t size)
+{
+	if (known || n)
+		snprintf(buf, size, "%s%llu flow%s", known ? "" : "at least ", n,
+			 n == 1 ? "" : "s");
+	else
+		snprintf(buf, size, "its flows (not counted: track auto)");
+	return buf;
+}
+
 const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_MAX])
 {
 	if (m->conf.name[0])

@@ -189,21 +189,20 @@ int cmd_service_del(struct cli *c)
 {
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
-	char name[POISE_NAME_MAX];
+	char name[POISE_NAME_MAX], flows[64];
 	size_t members;
-	__u64 flows;
 
 	if (!svc || cli_no_more(c))
 		return -1;
 	if (!c->args.set[OPT_NOW] && refuse_live(c, svc))
 		return -1;
-	flows = cli_service_flows(c, svc);
+	cli_flows_text(cli_flows_known(svc), cli_service_flows(c, svc), flows, sizeof(flows));
 	members = svc->members;
 	memcpy(name, svc->conf.name, sizeof(name));
 	cli_note_owner(c, svc);
 	config_service_del(cfg, svc);
-	cli_say(c, "service %s deleted with %zu backend%s; %llu flows are cut.", name, members,
-		members == 1 ? "" : "s", flows);
+	cli_say(c, "service %s deleted with %zu backend%s; %s are cut.", name, members,
+		members == 1 ? "" : "s", members ? flows : "no flows");
 	return cli_end(c);
 }
 

@@ -44,6 +44,8 @@ bool cli_flows_known(const struct config_service *svc);
 /* Live flows of a member, of a service. */
 __u64 cli_member_flows(const struct cli *c, const struct config_member *m);
 __u64 cli_service_flows(const struct cli *c, const struct config_service *svc);
+/* "88 flows", or that nobody counts them. */
+const char *cli_flows_text(bool known, __u64 n, char *buf, size_t size);
 /* The name by which people know a member: its name, else ADDR[:PORT]. */
 const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_MAX]);
 /* A value in the words of the file. */

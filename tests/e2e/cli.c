@@ -437,6 +437,9 @@ Test(cli, decap_on_the_backend_side)
 	cr_assert_eq(host_poise(&h, "decap check --json"), 3);
 	cr_assert(json_tokener_parse(h.out), "%s", h.out);
 	cr_assert_eq(host_poise(&h, "decap check e0 192.0.2.10"), 3, "%s", h.err);
+	host_must(&h, "reset"); /* also where there is only a backend side */
+	cr_assert_eq(host_poise(&h, "reset"), 1, "%s", h.out);
+	host_must(&h, "decap attach e0 192.0.2.10");
 	host_must(&h, "decap detach e0");
 	cr_assert_eq(host_poise(&h, "decap check"), 3, "%s", h.err);
 	cr_assert(strstr(h.out, "poise decap attach DEV"), "%s", h.out);
