@@ -47,6 +47,7 @@ static __always_inline struct poise_service_rec *service_record(__u32 id, __u32 
 static __always_inline struct poise_service_rec *listener_find(struct packet *p)
 {
 	__u32 id = listener_service(p, p->ports >> 16);
+	struct poise_service_rec *rec;
 	struct poise_service *s;
 	__u32 active;
 
@@ -61,8 +62,15 @@ static __always_inline struct poise_service_rec *listener_find(struct packet *p)
 	if (active & POISE_SERVICE_GONE)
 		return NULL;
 	p->service = id;
-	p->record = active & 1;
-	return &s->rec[active & 1];
+	/* A branch is predicted, where an index would have to be waited for. */
+	p->record = 0;
+	rec = &s->rec[0];
+	if (active & 1) {
+		p->record = 1;
+		rec = &s->rec[1];
+	}
+	BARRIER(rec);
+	return rec;
 }
 
 #endif

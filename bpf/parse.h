@@ -181,7 +181,7 @@ static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
 	/* Sent to a group: unicast IP in such a frame is nobody's to forward (RFC 1122, 3.3.6). */
 	if (eth->h_dest[0] & 1)
 		return false;
-	type = eth->h_proto;
+	type = *(__be16 *)(data + offsetof(struct ethhdr, h_proto));
 	p->l3 = sizeof(*eth);
 	if (UNLIKELY(is_vlan(type))) {
 		__u32 found = parse_tags(ctx);

@@ -37,8 +37,8 @@ static inline __attribute__((always_inline)) __u64 poise_listener_hash(const uni
 {
 	__u64 h = ((__u64)port << 8 | proto) * POISE_GOLD ^ addr->q[0] * POISE_MIX2;
 
-	h = (poise_swap(h) ^ addr->q[1]) * POISE_MIX1;
-	h = poise_swap(h) * POISE_GOLD;
+	h = poise_swap(h) ^ addr->q[1];
+	h = (h ^ h >> 43) * POISE_MIX1;
 	return h ^ h >> 32;
 }
 
