@@ -194,11 +194,12 @@ test-asan: ## Unit tests, native datapath included, under ASan and UBSan
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-bench-quick: $(B)/bench/counts ## Deterministic costs: BPF and native instructions per packet
-	@$(B)/bench/counts
+bench-quick: $(B)/bench/counts $(B)/bench/native ## Deterministic costs: BPF and native instructions per packet
+	@B=$(B) bench/quick
 
-BENCH	:= $(addprefix $(B)/bench/,datapath counts)
+BENCH	:= $(addprefix $(B)/bench/,datapath counts native)
 $(B)/bench/datapath: $(B)/bench/measure.o
+$(B)/bench/native: $(NATIVE)
 $(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
