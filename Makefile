@@ -156,7 +156,7 @@ RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 120 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
-RUN_VM	     = -t 300 $(wildcard tests/vm/run)
+RUN_VM	     = -t 900 $(wildcard tests/vm/run)
 export VM_TESTS = $(DATAPATH) $(VM)
 
 deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 22.04+)
