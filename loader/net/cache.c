@@ -8,30 +8,33 @@
 
 #include "cache.h"
 
-static void attr_keep(const struct nlattr *a, const struct nlattr **tb, unsigned int max)
+static void attrs_between(const char *at, const char *end, const struct nlattr **tb,
+			  unsigned int max)
 {
-	unsigned int type = mnl_attr_get_type(a);
+	memset(tb, 0, (max + 1) * sizeof(*tb));
+	while (mnl_attr_ok((const struct nlattr *)at, (int)(end - at))) {
+		const struct nlattr *a = (const struct nlattr *)at;
 
-	if (type <= max)
-		tb[type] = a;
+		if (mnl_attr_get_type(a) <= max)
+			tb[mnl_attr_get_type(a)] = a;
+		at = (const char *)mnl_attr_next(a);
+	}
 }
 
 void net_attrs(const struct nlmsghdr *h, size_t header, const struct nlattr **tb, unsigned int max)
 {
-	const struct nlattr *a;
-
-	memset(tb, 0, (max + 1) * sizeof(*tb));
-	mnl_attr_for_each(a, h, header) attr_keep(a, tb, max);
+	attrs_between(mnl_nlmsg_get_payload_offset(h, header), mnl_nlmsg_get_payload_tail(h), tb,
+		      max);
 }
 
 void net_attrs_nested(const struct nlattr *nest, const struct nlattr **tb, unsigned int max)
 {
-	const struct nlattr *a;
+	const char *at = nest ? mnl_attr_get_payload(nest) : NULL;
 
-	memset(tb, 0, (max + 1) * sizeof(*tb));
-	if (!nest)
-		return;
-	mnl_attr_for_each_nested(a, nest) attr_keep(a, tb, max);
+	if (nest)
+		attrs_between(at, at + mnl_attr_get_payload_len(nest), tb, max);
+	else
+		memset(tb, 0, (max + 1) * sizeof(*tb));
 }
 
 __u32 net_attr_u32(const struct nlattr *a, __u32 none)

@@ -131,7 +131,7 @@ static void judge_room(struct judging *j, const struct decap_facts *f, bool v6)
 		return;
 	snprintf(
 		remedy, sizeof(remedy),
-		"ip link set %s mtu %u (the balancer's too), or ip %sroute change default %sdev %s "
+		"ip link set %s mtu %d (the balancer's too), or ip %sroute change default %sdev %s "
 		"advmss %u",
 		f->device, ROOMY_MTU, v6 ? "-6 " : "", way->gateway, way->device, mss);
 	fault(j, remedy,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 
 #include "../../loader/fold.h"
 #include "../../loader/log.h"
@@ -205,4 +206,36 @@ Test(options, faults_are_usage_and_name_the_word)
 		poise_error_text(&err, text, sizeof(text));
 		cr_expect(strstr(text, bad[k].says), "%s: %s", bad[k].line, text);
 	}
+}
+
+static void read_manual(char *text, size_t size)
+{
+	FILE *f = fopen("docs/man/poised.8", "r");
+
+	cr_assert_not_null(f);
+	text[fread(text, 1, size - 1, f)] = '\0';
+	fclose(f);
+}
+
+Test(options, each_is_in_the_manual, .init = cr_redirect_stdout)
+{
+	char manual[16384], help[4096], want[64], *save;
+	int options = 0;
+	FILE *out = cr_get_redirected_stdout();
+
+	read_manual(manual, sizeof(manual));
+	options_help();
+	fflush(stdout);
+	for (char *line; (line = fgets(help, sizeof(help), out));) {
+		char *name = strstr(line, ", --") ? strstr(line, "--") : NULL;
+
+		if (!name)
+			continue;
+		snprintf(want, sizeof(want), "Fl Fl %s", strtok_r(name + 2, " \n", &save));
+		cr_expect(strstr(manual, want), "not in docs/man/poised.8: %s", want);
+		options++;
+		if (strstr(want, "version"))
+			break; /* the last; the pipe has no end */
+	}
+	cr_assert_geq(options, 9);
 }
