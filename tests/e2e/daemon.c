@@ -79,6 +79,8 @@ Test(daemon, runs_with_exactly_three_capabilities, .timeout = 60)
 	/* neighbours, and next hops in both families: */
 	lab_until(&lab, "lb1", 5, "! poise show web | grep -q unresolved");
 	/* the sweeper, drains, ids: */
+	lab_must(&lab, "lb1", "poise backend drain web 10.0.0.1 deadline 1s");
+	lab_until(&lab, "lb1", 5, "poise show web | grep -q '10.0.0.1 .* drained'");
 	lab_must(&lab, "lb1", "poise backend del web 10.0.0.1 --now");
 	lab_until(&lab, "lb1", 5,
 		  "poise map show meta | awk '{ for (i = 1; i < NF; i++) v[$i] = $(i + 1) } "

@@ -155,6 +155,9 @@ Test(follow, what_the_command_changes, .timeout = 60)
 		lab_until(&lab, "lb1", SECOND, "! poise show web | grep -q unresolved");
 		lab_must(&lab, "lb1", "poise backend del web 10.0.0.%d --now", 2 + k % 2);
 	}
+	/* Rates of what the flood sends, over the last second and the last minute. */
+	lab_until(&lab, "lb1", 10,
+		  "poise --json show web | grep -Eq '\"packets_per_second\":[1-9][0-9]{3,5}[,.}]'");
 	lab_must(&lab, "lb1", "poise detach eth0");
 	hops_become(SECOND, "none");
 	lab_must(&lab, "lb1", "poise attach eth0");
