@@ -140,7 +140,7 @@ static int open_maps(struct instance *i, const char *root, const char *name,
 {
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		if (open_map(i, &instance_maps[m], err))
-			return -1;
+			return m || errno != ENOENT ? -1 : no_instance(i, root, name, err);
 		if (!m && check_identity(i, root, name, err))
 			return -1;
 	}

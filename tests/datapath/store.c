@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,4 +227,76 @@ Test(store, writers_take_turns, .timeout = 60)
 	config_free(cfg);
 	store_check(i, "after all");
 	unmake(i);
+}
+
+/* ---- opening
+ * -----------------------------------------------------------------------------------*/
+
+static void refused(const struct instance_where *w, enum poise_code code, const char *message,
+		    const char *remedy)
+{
+	struct poise_error err = {0};
+	struct instance *i = (struct instance *)&err; /* not NULL */
+
+	cr_assert_eq(instance_open(&i, w, &err), -1);
+	cr_assert_null(i);
+	cr_assert_eq(err.code, code, "%s: %s", poise_code_word(err.code), err.message);
+	cr_assert(strstr(err.message, message), "%s", err.message);
+	cr_assert(strstr(err.remedy, remedy), "%s", err.remedy);
+}
+
+Test(store, what_cannot_be_opened)
+{
+	struct instance_where nowhere = {.root = "/tmp/poise-not-there/deeper"};
+	struct instance_where missing = {.name = "t-store-missing"};
+	struct instance *i = make();
+	char path[128];
+
+	refused(&nowhere, POISE_E_NO_BPFFS, "/tmp/poise-not-there", "mount -t bpf");
+	refused(&missing, POISE_E_NO_INSTANCE, "t-store-missing", "start poised");
+	snprintf(path, sizeof(path), "%s/%s/v%d", POISE_PIN_ROOT, "t-store-newer", POISE_ABI + 1);
+	*strrchr(path, '/') = 0;
+	mkdir(path, 0700);
+	path[strlen(path)] = '/';
+	cr_assert_eq(mkdir(path, 0700), 0);
+	missing.name = "t-store-newer";
+	refused(&missing, POISE_E_ABI, "a newer poise", "use the newer poise");
+	rmdir(path);
+	/* a maker that was killed before its first pin */
+	path[strlen(path) - 1] = '0' + POISE_ABI;
+	cr_assert_eq(mkdir(path, 0700), 0);
+	refused(&missing, POISE_E_NO_INSTANCE, "t-store-newer", "start poised");
+	rmdir(path);
+	*strrchr(path, '/') = 0;
+	rmdir(path);
+	unmake(i);
+}
+
+/* Limits in meta that the maps do not have would lead past their ends. */
+Test(store, limits_that_are_not_the_maps)
+{
+	struct instance *i = make();
+
+	i->meta->members++;
+	refused(&where, POISE_E_ABI, "member_conf", "poise reset");
+	i->meta->members--;
+	i->meta->magic = 0;
+	refused(&where, POISE_E_NO_INSTANCE, name, "start poised");
+	i->meta->magic = POISE_MAGIC;
+	unmake(i);
+}
+
+/* A writer that waits for the lock while the instance is removed does not write into the void. */
+Test(store, removed_while_waiting, .timeout = 60)
+{
+	struct instance *i = make();
+	struct poise_error err = {0};
+	struct instance *late;
+
+	cr_assert_eq(instance_open(&late, &where, &err), 0, "%s", err.message);
+	unmake(i);
+	cr_assert_eq(instance_lock(late, &err), -1);
+	cr_assert_eq(err.code, POISE_E_NO_INSTANCE);
+	cr_assert_not(late->locked);
+	instance_close(late);
 }
