@@ -48,13 +48,13 @@ out:
 	return status;
 }
 
-/* Lines up to the end of in; the number of commands, or -1 with file and line in the error. */
-static int run_lines(struct cli *c, FILE *in, const char *file)
+int cli_batch(struct cli *c, FILE *in, const char *file)
 {
 	char *text = NULL;
 	size_t size = 0;
 	int line = 0, commands = 0, status = 0;
 
+	c->batch = true;
 	while (!status && getline(&text, &size, in) >= 0) {
 		char **argv;
 		int argc = words_split(text, &argv, &c->error);
@@ -67,6 +67,7 @@ static int run_lines(struct cli *c, FILE *in, const char *file)
 		commands += argc > 0;
 		free(argv);
 	}
+	c->batch = false;
 	free(text);
 	if (status)
 		return fail_at(c, file, line);
@@ -85,11 +86,8 @@ int cmd_batch(struct cli *c)
 	if (!in)
 		return poise_fail_errno(&c->error, "cannot read %s", path);
 	n = cli_begin(c) ? 0 : -1;
-	if (!n) {
-		c->batch = true;
-		n = run_lines(c, in, strcmp(path, "-") ? path : "standard input");
-		c->batch = false;
-	}
+	if (!n)
+		n = cli_batch(c, in, strcmp(path, "-") ? path : "standard input");
 	if (in != stdin)
 		fclose(in);
 	if (n < 0)

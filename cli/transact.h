@@ -16,6 +16,9 @@ struct config *cli_begin(struct cli *c);
 int cli_end(struct cli *c);
 /* The parts of cli_end, for commands with more to say after: commit (and resolve), no print. */
 int cli_commit(struct cli *c);
+/* Runs the lines of in on the config in hand, without commit; file is their name in errors. The
+ * number of commands, or -1. */
+int cli_batch(struct cli *c, FILE *in, const char *file);
 /* Unlocks, closes, frees; harmless when nothing is open. */
 void cli_close(struct cli *c);
 
