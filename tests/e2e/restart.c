@@ -15,7 +15,7 @@
 #define RESTARTS     100
 #define REPLACEMENTS 100
 #define START_MS     400 /* about what poised takes to start */
-#define RATE	     400000
+#define RATE	     200000
 #define RATE_LEAST   100000  /* what the flood must really have reached ... */
 #define PACKETS	     1000000 /* ... and how many packets at least */
 #define BACKENDS     2

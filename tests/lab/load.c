@@ -29,6 +29,8 @@
 
 #define ANSWER_MAX   1024 /* bytes kept of an answer: its head and a name */
 #define EVENTS	     256
+#define BREATH	     32	    /* requests begun before answers are looked at */
+#define LOOK_EVERY   10	    /* ms at most between looks at the clock, for timeouts */
 #define STATUS_EVERY 200000 /* us between status lines */
 #define FILES	     16384  /* sockets at once; a second's load at ten thousand a second */
 
@@ -233,32 +235,50 @@ static bool due_ends(const struct load *l, uint64_t now)
 	       (l->seconds && now - l->begin >= l->seconds * 1000000);
 }
 
+/* When the next request is due. */
+static uint64_t next_due(const struct load *l)
+{
+	return l->begin + llrint(l->tally.sent * 1e6 / l->rate);
+}
+
+/* Begins what is due. Late ones are asked at once, but not all in one breath: no ring or queue on
+ * the way is made for that. */
+static void begin_due(struct load *l, uint64_t now)
+{
+	for (int n = 0; n < BREATH && next_due(l) <= now && !due_ends(l, now); n++)
+		begin_request(l, next_due(l));
+}
+
+/* How long nothing will be due, in milliseconds for epoll_wait. */
+static int idle_time(const struct load *l, uint64_t now)
+{
+	uint64_t next = next_due(l);
+
+	if (due_ends(l, now))
+		return LOOK_EVERY;
+	if (next <= now)
+		return 0;
+	return next - now < LOOK_EVERY * 1000 ? (next - now) / 1000 : LOOK_EVERY;
+}
+
 static void run(struct load *l)
 {
-	uint64_t next = l->begin, status_at = l->begin;
+	uint64_t now = l->begin, status_at = l->begin;
 	struct epoll_event ev[EVENTS];
 
-	for (;;) {
-		uint64_t now = now_us();
-		bool over = due_ends(l, now);
-		int wait, n;
+	while (!due_ends(l, now) || l->open) {
+		int n;
 
-		while (!over && next <= now) {
-			begin_request(l, next);
-			next = l->begin + llrint(l->tally.sent * 1e6 / l->rate);
-			over = due_ends(l, now);
-		}
+		begin_due(l, now);
 		if (now >= status_at) {
 			tally_status(&l->tally, false);
 			status_at = now + STATUS_EVERY;
 		}
-		if (over && !l->open)
-			return;
-		wait = over ? 10 : (int)((next - now) / 1000);
-		n = epoll_wait(l->epoll, ev, EVENTS, wait > 100 ? 100 : wait);
+		n = epoll_wait(l->epoll, ev, EVENTS, idle_time(l, now_us()));
 		for (int i = 0; i < n; i++)
 			handle(l, ev[i].data.ptr, ev[i].events);
-		expire(l, now_us());
+		now = now_us();
+		expire(l, now);
 	}
 }
 

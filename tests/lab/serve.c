@@ -26,6 +26,8 @@
 
 #define DATAGRAM_MAX 65536
 #define CHUNK	     65536
+/* Bytes of datagrams that may wait while this process waits for a CPU: none is lost for that. */
+#define RECEIVE_ROOM (16 << 20)
 
 static const char *name;
 
@@ -134,10 +136,12 @@ static void *serve_udp(void *arg)
 /* Bound to the address itself, so that answers leave from it. */
 static int bound(const struct endpoint *e, int type)
 {
-	int fd = socket(e->addr.ss_family, type, 0), on = 1;
+	int fd = socket(e->addr.ss_family, type, 0), on = 1, room = RECEIVE_ROOM;
 
 	if (fd < 0)
 		return -1;
+	if (type == SOCK_DGRAM)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!bind(fd, (const struct sockaddr *)&e->addr, e->len) &&
 	    (type == SOCK_DGRAM || !listen(fd, SOMAXCONN)))
