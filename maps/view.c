@@ -131,8 +131,7 @@ const char *instance_member_state(const struct instance *i, const struct config_
 		if (m->conf.deadline && m->conf.deadline <= now)
 			return "drained";
 		instance_member_stats(i, m->id, &stats);
-		return m->conf.deadline && instance_idle(i, m, &stats, now) ? "drained"
-									    : "draining";
+		return instance_idle(i, m, &stats, now) ? "drained" : "draining";
 	}
 	if (m->conf.health == POISE_HEALTH_DOWN)
 		return "down";
