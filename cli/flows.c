@@ -2,6 +2,9 @@
 /*
  * poise flows [SERVICE [BACKEND]] [state S] [idle 5m] [--count]: the flow words, filtered. A word
  * holds no address: it says service, backend, state and for how long it has been silent.
+ *
+ * There may be millions, so each is printed as it is found, in columns as wide as the names that
+ * there are, and as JSON likewise.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +39,8 @@ struct listing {
 	__u32 idle;
 	/* what was found */
 	__u64 count;
-	struct table table;
-	struct json_object *list;
+	/* how it is printed */
+	int service_width, backend_width;
 };
 
 static void index_members(struct listing *l)
@@ -59,24 +62,61 @@ static void index_members(struct listing *l)
 	}
 }
 
-static void list_one(struct listing *l, const struct holder *h, const char *state, __u32 idle)
+static int wider(int width, const char *text)
+{
+	int w = (int)text_width(text);
+
+	return w > width ? w : width;
+}
+
+/* Columns as wide as the widest name that may come. */
+static void measure(struct listing *l)
+{
+	const struct config *cfg = l->c->config;
+
+	l->service_width = wider(0, "SERVICE");
+	l->backend_width = wider(0, "BACKEND");
+	for (size_t i = 0; i < cfg->services; i++) {
+		const struct config_service *svc = cfg->service[i];
+
+		if (l->service && svc != l->service)
+			continue;
+		l->service_width = wider(l->service_width, svc->conf.name);
+		for (size_t k = 0; k < svc->members; k++) {
+			char name[POISE_NAME_MAX];
+
+			l->backend_width =
+				wider(l->backend_width, cli_member_name(&svc->member[k], name));
+		}
+	}
+}
+
+static void print_row(const struct listing *l, const char *service, const char *backend,
+		      const char *state, const char *idle)
+{
+	/* names are plain ASCII: a byte is a column */
+	fprintf(l->c->out, "%-*s  %-*s  %-11s  %7s\n", l->service_width, service, l->backend_width,
+		backend, state, idle);
+}
+
+static void print_one(const struct listing *l, const struct holder *h, const char *state,
+		      __u32 idle)
 {
 	char name[POISE_NAME_MAX], age[32];
+	const char *backend = cli_member_name(h->member, name);
+	struct json_object *o;
 
-	if (l->list) {
-		struct json_object *o = json_object_new_object();
-
-		json_add_known(o, "service", h->service->conf.name);
-		json_add_known(o, "backend", cli_member_name(h->member, name));
-		json_add_known(o, "state", state);
-		json_add_u64(o, "idle_seconds", idle);
-		json_object_array_add(l->list, o);
+	if (!l->c->json) {
+		print_row(l, h->service->conf.name, backend, state,
+			  poise_format_age(idle, age, sizeof(age)));
 		return;
 	}
-	table_row(&l->table, 0,
-		  (const char *const[]){h->service->conf.name, cli_member_name(h->member, name),
-					state, poise_format_age(idle, age, sizeof(age))},
-		  4);
+	o = json_object_new_object();
+	json_add_known(o, "service", h->service->conf.name);
+	json_add_known(o, "backend", backend);
+	json_add_known(o, "state", state);
+	json_add_u64(o, "idle_seconds", idle);
+	json_item(l->c, l->count, o);
 }
 
 static bool one_word(void *ctx, __u64 word)
@@ -93,10 +133,10 @@ static bool one_word(void *ctx, __u64 word)
 	if ((l->service && h->service != l->service) || (l->member && h->member != l->member) ||
 	    (l->state && state != l->state) || idle < l->idle)
 		return true;
-	l->count++;
 	if (!l->c->args.set[OPT_COUNT])
-		list_one(l, h, states[state], idle);
-	return true;
+		print_one(l, h, states[state], idle);
+	l->count++;
+	return !ferror(l->c->out);
 }
 
 /* state S and idle D in any order, at the end. */
@@ -147,21 +187,29 @@ static int take_names(struct cli *c, struct listing *l)
 	return l->member ? 0 : -1;
 }
 
-static void print_flows(struct cli *c, struct listing *l)
+static void list_json(struct cli *c, struct listing *l)
 {
-	if (c->json) {
-		struct json_object *o = json_answer(c);
+	struct json_object *o = json_answer(c);
 
+	if (c->args.set[OPT_COUNT]) {
+		instance_flows(c->instance, one_word, l);
 		json_add_u64(o, "flows_recorded", l->count);
-		if (l->list)
-			json_object_object_add(o, "flows", l->list);
 		json_print(c, o);
-	} else if (c->args.set[OPT_COUNT]) {
-		fprintf(c->out, "%llu\n", l->count);
-	} else {
-		table_right(&l->table, 0, 3);
-		table_print(&l->table, c->out, c->colour);
+		return;
 	}
+	json_begin(c, o, "flows");
+	instance_flows(c->instance, one_word, l);
+	json_end(c);
+}
+
+static void list_text(struct cli *c, struct listing *l)
+{
+	measure(l);
+	if (!c->args.set[OPT_NO_HEADER] && !c->args.set[OPT_COUNT])
+		print_row(l, "SERVICE", "BACKEND", "STATE", "IDLE");
+	instance_flows(c->instance, one_word, l);
+	if (c->args.set[OPT_COUNT])
+		fprintf(c->out, "%llu\n", l->count);
 }
 
 int cmd_flows(struct cli *c)
@@ -171,14 +219,10 @@ int cmd_flows(struct cli *c)
 	if (cli_read(c) || take_names(c, &l) || take_filters(c, &l))
 		return -1;
 	index_members(&l);
-	table_start(&l.table);
-	if (!c->args.set[OPT_NO_HEADER] && !c->args.set[OPT_COUNT])
-		table_row(&l.table, 0, (const char *const[]){"SERVICE", "BACKEND", "STATE", "IDLE"},
-			  4);
-	if (c->json && !c->args.set[OPT_COUNT])
-		l.list = json_object_new_array();
-	instance_flows(c->instance, one_word, &l);
-	print_flows(c, &l);
+	if (c->json)
+		list_json(c, &l);
+	else
+		list_text(c, &l);
 	free(l.holder);
 	return CLI_OK;
 }

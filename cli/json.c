@@ -2,6 +2,7 @@
 /* The forms of JSON values; see json.h. */
 #include "json.h"
 
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S 1000000000ull
@@ -23,6 +24,25 @@ void json_print(const struct cli *c, struct json_object *o)
 	fprintf(c->out, "%s\n", json_object_to_json_string_ext(o, JSON_FLAGS));
 	fflush(c->out);
 	json_object_put(o);
+}
+
+void json_begin(const struct cli *c, struct json_object *o, const char *list)
+{
+	const char *text = json_object_to_json_string_ext(o, JSON_FLAGS);
+
+	fprintf(c->out, "%.*s,\"%s\":[", (int)strlen(text) - 1, text, list);
+	json_object_put(o);
+}
+
+void json_item(const struct cli *c, __u64 n, struct json_object *item)
+{
+	fprintf(c->out, "%s%s", n ? "," : "", json_object_to_json_string_ext(item, JSON_FLAGS));
+	json_object_put(item);
+}
+
+void json_end(const struct cli *c)
+{
+	fputs("]}\n", c->out);
 }
 
 void json_add_known(struct json_object *o, const char *key, const char *text)

@@ -18,6 +18,13 @@ struct json_object *json_answer(const struct cli *c);
 /* Prints o on a line of its own and frees it. */
 void json_print(const struct cli *c, struct json_object *o);
 
+/* The same for an object whose last field is a list too long to be held in memory: json_begin
+ * prints o and opens the list; json_item prints one, n counts from 0; json_end closes both. All
+ * free what they print. */
+void json_begin(const struct cli *c, struct json_object *o, const char *list);
+void json_item(const struct cli *c, __u64 n, struct json_object *item);
+void json_end(const struct cli *c);
+
 /* Adds text unless it is empty or NULL. */
 void json_add_known(struct json_object *o, const char *key, const char *text);
 void json_add_u64(struct json_object *o, const char *key, __u64 value);

@@ -162,8 +162,7 @@ static void print_entry(struct cli *c, const struct map_view *v, __u64 key)
 }
 
 /* JSON has the same text as people see, or the bytes: maps are for looking, not an interface. */
-static void print_entry_json(struct cli *c, const struct map_view *v, __u64 key,
-			     struct json_object *list)
+static struct json_object *entry_json(struct cli *c, const struct map_view *v, __u64 key)
 {
 	struct json_object *o = json_object_new_object();
 	size_t size = 0;
@@ -181,28 +180,30 @@ static void print_entry_json(struct cli *c, const struct map_view *v, __u64 key,
 	c->out = out;
 	json_add_u64(o, "key", key);
 	json_add_known(o, c->args.set[OPT_RAW] ? "bytes" : "fields", text);
-	json_object_array_add(list, o);
 	free(text);
+	return o;
 }
 
 static int show_entries(struct cli *c, const struct map_view *v, __u64 first, __u64 end, bool all)
 {
-	struct json_object *o = c->json ? json_answer(c) : NULL;
-	struct json_object *list = c->json ? json_object_new_array() : NULL;
+	struct json_object *o;
+	__u64 n = 0;
 
-	for (__u64 key = first; key < end; key++) {
+	if (c->json) {
+		o = json_answer(c);
+		json_add_known(o, "map", v->name);
+		json_begin(c, o, "entries");
+	}
+	for (__u64 key = first; key < end && !ferror(c->out); key++) {
 		if (!all && !is_used(v, key))
 			continue;
-		if (list)
-			print_entry_json(c, v, key, list);
+		if (c->json)
+			json_item(c, n++, entry_json(c, v, key));
 		else
 			print_entry(c, v, key);
 	}
-	if (o) {
-		json_add_known(o, "map", v->name);
-		json_object_object_add(o, "entries", list);
-		json_print(c, o);
-	}
+	if (c->json)
+		json_end(c);
 	return CLI_OK;
 }
 

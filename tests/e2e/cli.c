@@ -316,11 +316,12 @@ Test(cli, flows_are_listed_and_filtered)
 	host_must(&h, "flows web 10.0.0.1 --count");
 	cr_assert_str_eq(h.out, "2\n");
 	host_must(&h, "flows web state closing --no-header");
-	cr_assert(!strncmp(h.out, "web  10.0.0.3  closing  ", 24), "%s", h.out);
+	cr_assert(!strncmp(h.out, "web      10.0.0.3  closing  ", 28), "%s", h.out);
 	host_must(&h, "flows idle 1h --count");
 	cr_assert_str_eq(h.out, "0\n");
 	host_must(&h, "flows web --json");
 	cr_assert(strstr(h.out, "\"state\":\"established\""), "%s", h.out);
+	cr_assert(json_tokener_parse(h.out), "%s", h.out);
 	cr_assert_eq(host_poise(&h, "flows state dead"), 2);
 }
 
