@@ -124,14 +124,16 @@ $(LAB): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Fuzz targets under libFuzzer: build/fuzz/NAME [-max_total_time=60] CORPUS tests/fuzz/seeds/NAME.
-# The library's sources are compiled in, for coverage.
-$(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(wildcard maps/*.[ch])
-	@mkdir -p $(@D)
-	$(CLANG) -DPOISE_LIBFUZZER $(CPPFLAGS) -std=gnu11 $(WARN) -O1 -g $(SANITIZE) -fsanitize=fuzzer \
-		-o $@ $< $(wildcard maps/*.c) $(LDLIBS)
-
+# The libraries' sources are compiled in, for coverage.
+FUZZ_SRC := $(wildcard maps/*.c loader/net/*.c)
+FUZZERS	:= $(shell grep -l support/fuzz.h tests/fuzz/*.c)
 FUZZ_SECONDS ?= 60
-fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c)) ## FUZZ_SECONDS of each target
+$(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(FUZZ_SRC) $(wildcard maps/*.h loader/net/*.h)
+	@mkdir -p $(@D)
+	$(CLANG) -DPOISE_LIBFUZZER $(CPPFLAGS) -std=gnu11 $(WARN) -O1 -g $(SANITIZE) \
+		-fsanitize=fuzzer -o $@ $< $(FUZZ_SRC) $(LDLIBS)
+
+fuzz: $(FUZZERS:tests/fuzz/%.c=$(B)/fuzz/%) ## FUZZ_SECONDS (60) of libFuzzer on each target
 	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \
 	$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
 		-artifact_prefix=$(B)/fuzz/$$n- $(B)/fuzz/corpus/$$n tests/fuzz/seeds/$$n || exit 1; done
