@@ -77,7 +77,7 @@ Test(schema, what_is_looked_at)
 		{"stats", "stats", 0},
 		{"stats web 10.0.0.1", "stats", 0},
 		{"flows", "flows", 0},
-		{"flows --count", "flows", 0},
+		{"flows --count", "flows_count", 0},
 		{"service list", "service_list", 0},
 		{"map list", "map_list", 0},
 		{"map show members 1", "map_show", 0},
