@@ -118,7 +118,8 @@ static int load_object(struct load *l, struct poise_error *err)
 		return -1;
 	if (set_knobs(l, err))
 		return -1;
-	/* None, as the dispatcher's programs have none: kernels let only equals jump to each other. */
+	/* None, as the dispatcher's programs have none: kernels let only equals jump to each other.
+	 */
 	bpf_program__set_expected_attach_type(l->skel->progs.poise_xdp, 0);
 	rc = poise__load(l->skel);
 	return rc ? load_failed(l, -rc, err) : tell_clock(l, err);

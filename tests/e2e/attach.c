@@ -137,7 +137,7 @@ Test(attach, opened_again_all_is_there)
 {
 	struct poise_error err = {0};
 	bool created = false;
-	struct attach_state state;
+	struct attach_state state = {0};
 	struct instance *i;
 	__u64 key[2];
 	__u32 before;

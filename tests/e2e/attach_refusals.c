@@ -32,7 +32,7 @@ static const struct config small = {.has_limits = true,
 
 TestSuite(attach_refusals, .fini = place_cleanup, .timeout = 60);
 
-/* ---- helpers ---------------------------------------------------------------------------------*/
+/* ---- helpers ----------------------------------------------------------------------------------*/
 
 static bool holds(const char *text, const char *part)
 {
@@ -105,8 +105,7 @@ static int attached(struct instance *i)
 	return n;
 }
 
-/* ---- loading
- * -----------------------------------------------------------------------------------*/
+/* ---- loading ----------------------------------------------------------------------------------*/
 
 /* Runs in a child without these capabilities; the error comes back through a pipe. */
 static void load_without(const cap_value_t *caps, int n)
@@ -260,8 +259,7 @@ Test(attach_refusals, maps_that_are_not_ours)
 	cr_expect(on_device(place.out) == before, "the program was replaced all the same");
 }
 
-/* ---- devices
- * -----------------------------------------------------------------------------------*/
+/* ---- devices ----------------------------------------------------------------------------------*/
 
 Test(attach_refusals, no_such_device)
 {
@@ -349,8 +347,26 @@ Test(attach_refusals, somebody_elses_program)
 	driver__destroy(theirs);
 }
 
-/* ---- the instance is not there
- * -----------------------------------------------------------------*/
+/* Where the kernel has no programs of type ext, a device cannot be shared; that is said, and no
+ * lone program is left in the dispatcher's place. */
+Test(attach_refusals, shared_without_a_dispatcher)
+{
+	struct instance *i;
+	char path[160];
+
+	place_open(&place);
+	i = load();
+	if (!try_attach(i, "out", ATTACH_AUTO, true))
+		cr_skip_test("this kernel has dispatchers: tests/vm/shared.c is about them");
+	expect_error(POISE_E_UNSUPPORTED, "device out", "libxdp's dispatcher", "without shared");
+	cr_expect(attached(i) == 0 && !on_device(place.out));
+	snprintf(path, sizeof(path), "%s/shared_progs", place.dir);
+	cr_expect(access(path, F_OK), "%s was left", path);
+	place_must(try_attach(i, "out", ATTACH_AUTO, false), "attach", &err);
+	instance_close(i);
+}
+
+/* ---- the instance is not there ----------------------------------------------------------------*/
 
 Test(attach_refusals, nothing_to_reset)
 {
