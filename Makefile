@@ -126,12 +126,15 @@ $(LAB): %: %.o
 # Fuzz targets under libFuzzer: build/fuzz/NAME [-max_total_time=60] CORPUS tests/fuzz/seeds/NAME.
 # The libraries' sources are compiled in, for coverage.
 FUZZ_SRC := $(wildcard maps/*.c loader/net/*.c)
-FUZZERS	:= $(shell grep -l support/fuzz.h tests/fuzz/*.c)
+FUZZERS	:= $(shell grep -l LLVMFuzzerTestOneInput tests/fuzz/*.c)
 FUZZ_SECONDS ?= 60
 $(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(FUZZ_SRC) $(wildcard maps/*.h loader/net/*.h)
 	@mkdir -p $(@D)
 	$(CLANG) -DPOISE_LIBFUZZER $(CPPFLAGS) -std=gnu11 $(WARN) -O1 -g $(SANITIZE) \
-		-fsanitize=fuzzer -o $@ $< $(FUZZ_SRC) $(LDLIBS)
+		-fsanitize=fuzzer -o $@ $< $(FUZZ_SRC) $(FUZZ_MORE) $(LDLIBS)
+$(B)/fuzz/packet: FUZZ_MORE = -fno-strict-aliasing bpf/native.c \
+	$(addprefix tests/support/,native.c frame.c show.c words.c) -lcriterion
+$(B)/fuzz/packet: $(wildcard bpf/*.[ch])
 
 fuzz: $(FUZZERS:tests/fuzz/%.c=$(B)/fuzz/%) ## FUZZ_SECONDS (60) of libFuzzer on each target
 	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Frames that go wrong (mutate.h).
+ */
+#include <string.h>
+
+#include "mutate.h"
+
+#define HEADERS 80 /* bytes in which most changes are made */
+
+static const char *const sound[] = {
+	"ip4 10.1.0.9 > 10.2.0.1 | tcp 1234 > 80 S | data 10",
+	"vlan 7 | ip4 10.1.0.9 > 10.2.0.1 opt 8 | tcp 1234 > 80 A | data 100",
+	"vlan 8 tpid 0x88a8 | vlan 9 | ip4 10.1.0.9 > 10.2.0.1 | udp 1234 > 53 | data 3 | pad 9",
+	"ip4 10.1.0.9 > 10.2.0.2 df | tcp 1234 > 80 A | data 1400",
+	"ip4 10.1.0.9 > 10.2.0.2 | udp 1234 > 53 | pad 100",
+	"ip4 10.1.0.9 > 10.2.0.3 tos 3 | tcp 1234 > 80 F",
+	"ip4 10.1.0.9 > 10.2.0.4 opt 40 | tcp 1234 > 4444 R",
+	"ip4 10.1.0.9 > 10.2.0.1 mf | tcp 1234 > 80 S",
+	"ip4 10.1.0.9 > 10.2.0.1 ttl 1 | tcp 1234 > 80 S",
+	"ip6 fd01::9 > fd02::1 | tcp 1234 > 80 S | data 10",
+	"ip6 fd01::9 > fd02::1 | hop 8 | dst 16 | route 24 | udp 1234 > 53 | data 10",
+	"vlan 7 | ip6 fd01::9 > fd02::2 tos 2 | tcp 1234 > 80 A | data 1400",
+	"ip6 fd01::9 > fd02::3 | udp 1234 > 53 | data 10 | pad 3",
+	"ip6 fd01::9 > fd02::3 | dst 8 | dst 8 | dst 8 | dst 8 | dst 8 | dst 8 | tcp 1 > 80 S",
+	"ip6 fd01::9 > fd02::4 | udp 1234 > 9999",
+	"ip6 fd01::9 > fd02::1 | frag6 | tcp 1234 > 80 S",
+};
+
+uint32_t mutate_draw(uint64_t *random, uint32_t below)
+{
+	*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*random >> 33) % below;
+}
+
+void mutate_next(struct frame *f, uint64_t *random)
+{
+	uint32_t reach;
+
+	memset(f, 0, sizeof(*f));
+	frame_build(f, sound[mutate_draw(random, sizeof(sound) / sizeof(sound[0]))]);
+	reach = f->length < HEADERS ? (uint32_t)f->length : HEADERS;
+	for (uint32_t times = mutate_draw(random, 4); times; times--) {
+		uint32_t at = mutate_draw(random, reach);
+
+		if (mutate_draw(random, 2))
+			f->byte[at] = (uint8_t)mutate_draw(random, 256);
+		else
+			f->byte[at] ^= (uint8_t)(1u << mutate_draw(random, 8));
+	}
+	switch (mutate_draw(random, 6)) {
+	case 0: f->length = mutate_draw(random, (uint32_t)f->length + 1); break;
+	case 1: f->length += mutate_draw(random, 64); break;
+	}
+}
