@@ -39,6 +39,21 @@ static int mistaken(struct cli *c, const char *word)
 	return poise_error_remedy(&c->error, "%s", as_key.remedy);
 }
 
+/* A backend on its way out can only be cut, or be added again. */
+static int refuse_leaving(struct cli *c, const struct config_service *svc,
+			  const struct config_member *m)
+{
+	char name[POISE_NAME_MAX];
+
+	if (!config_member_leaving(m) || c->command->run == cmd_backend_del)
+		return 0;
+	poise_fail(&c->error, POISE_E_CONFLICT, "is leaving");
+	poise_error_remedy(&c->error, "poise backend add %s %s brings it back", svc->conf.name,
+			   poise_format_endpoint(&m->conf.addr, m->conf.port, name, sizeof(name)));
+	poise_error_about(&c->error, "backend %s", cli_member_name(m, name));
+	return about(c, svc);
+}
+
 /* Backends by name or address up to the first KEY; a backend whose name is that of a key can be
  * said by its address. Each at most once. */
 static int take_backends(struct cli *c, struct config_service *svc, struct backend_set *set)
@@ -56,6 +71,8 @@ static int take_backends(struct cli *c, struct config_service *svc, struct backe
 		m = config_member_find(svc, word, &c->error);
 		if (!m)
 			return set->n ? mistaken(c, word) : -1;
+		if (refuse_leaving(c, svc, m))
+			return -1;
 		for (size_t i = 0; i < set->n; i++)
 			again |= set->ref[i].member == m;
 		if (!again)
@@ -88,7 +105,7 @@ static int take_everywhere(struct cli *c, struct backend_set *set)
 
 			svc = c->config->service[i];
 			m = config_member_find(svc, word, NULL);
-			if (m)
+			if (m && !config_member_leaving(m))
 				backend_set_add(set, svc, m);
 		}
 		if (set->n == before)
@@ -241,6 +258,11 @@ out:
 	return status;
 }
 
+static const char *stay(const char *flows)
+{
+	return strncmp(flows, "1 ", 2) ? "stay" : "stays";
+}
+
 /* ---- drain, enable, disable, del ----------------------------------------------------------*/
 
 /* Commits, then waits if that was asked for. */
@@ -290,12 +312,12 @@ int backend_drain(struct cli *c, const struct backend_set *set)
 
 		most = timeout > most ? timeout : most;
 		config_member_admin(set->ref[i].svc, set->ref[i].member, POISE_DRAINING,
-				    said ? ms : 0, cli_now());
+				    said ? (ms ? ms : 1) : 0, cli_now()); /* 0 is the service's */
 	}
 	what(set, text, sizeof(text));
-	cli_say(c, "%s drain%s: no new flows, %s stay%s until they end, at most %s.", text,
-		set->n == 1 ? "s" : "", flows_of(c, set, flows, sizeof(flows)),
-		strncmp(flows, "1 ", 2) ? "" : "s",
+	flows_of(c, set, flows, sizeof(flows));
+	cli_say(c, "%s drain%s: no new flows, %s %s until they end, at most %s.", text,
+		set->n == 1 ? "s" : "", flows, stay(flows),
 		poise_format_duration(most, longest, sizeof(longest)));
 	if (!c->args.set[OPT_WAIT])
 		cli_note(c, "poise show tells when it is drained; poise backend enable takes it "
@@ -395,8 +417,8 @@ int cmd_backend_del(struct cli *c)
 		cut_from_end(&set);
 		for (size_t i = 0; i < set.n; i++)
 			config_member_leave(svc, set.ref[i].member, cli_now());
-		cli_say(c, "%s leave%s: no new flows, %s stay until they end, at most %s.", text,
-			set.n == 1 ? "s" : "", flows,
+		cli_say(c, "%s leave%s: no new flows, %s %s until they end, at most %s.", text,
+			set.n == 1 ? "s" : "", flows, stay(flows),
 			poise_format_duration(svc->conf.drain_timeout, timeout, sizeof(timeout)));
 		status = end_and_wait(c, &set, WAIT_GONE);
 	}

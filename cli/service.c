@@ -153,8 +153,10 @@ int cmd_service_drain(struct cli *c)
 
 	if (!svc)
 		return -1;
-	for (size_t i = 0; i < svc->members; i++)
-		backend_set_add(&set, svc, &svc->member[i]);
+	for (size_t i = 0; i < svc->members; i++) {
+		if (!config_member_leaving(&svc->member[i]))
+			backend_set_add(&set, svc, &svc->member[i]);
+	}
 	status = backend_drain(c, &set);
 	backend_set_free(&set);
 	return status;

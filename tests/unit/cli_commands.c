@@ -242,6 +242,29 @@ Test(commands, a_deleted_backend_that_is_idle_is_gone_and_can_come_back)
 	cr_assert_null(member("10.0.0.3"));
 }
 
+Test(commands, a_backend_that_leaves_can_only_come_back_or_be_cut)
+{
+	c.cli.instance->counters[member("three")->id].opened = 1; /* a live flow keeps it */
+	cr_assert_eq(command(&c, "backend del web three"), 0, "%s", c.err);
+	cr_assert(strstr(c.out, "1 flow stays"), "%s", c.out);
+	cr_assert_eq(member("three")->conf.r.state, POISE_REC_LEAVING);
+	cr_assert_eq(command(&c, "backend enable web three"), 1);
+	cr_assert(!strncmp(c.err,
+			   "poise: service \"web\": backend three: is leaving\n"
+			   "       poise backend add web 10.0.0.3 brings it back\n",
+			   60),
+		  "%s", c.err);
+	cr_assert_eq(command(&c, "backend set web three weight 4"), 1);
+	cr_assert_eq(command(&c, "backend drain all three"), 1);
+	cr_assert_eq(command(&c, "service drain web"), 0, "%s", c.err);
+	cr_assert(!strncmp(c.out, "2 backends drain", 16), "%s", c.out);
+	cr_assert_eq(command(&c, "backend add web 10.0.0.3"), 0, "%s", c.err);
+	cr_assert_eq(member("10.0.0.3")->conf.r.state, POISE_REC_USED);
+	cr_assert_eq(command(&c, "backend del web 10.0.0.3"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend del web 10.0.0.3 --now"), 0, "%s", c.err);
+	cr_assert_null(member("10.0.0.3"));
+}
+
 Test(commands, json_of_show_has_the_words_of_the_file)
 {
 	struct json_object *o, *list, *svc, *b, *v;
