@@ -425,6 +425,22 @@ Test(cli, manual_pages_are_well_formed)
 	cr_assert_str_empty(h.out);
 }
 
+/* Three capabilities are enough for all of it, from nothing to nothing. */
+Test(cli, works_with_three_capabilities)
+{
+	host_run(&h,
+		 "setpriv --bounding-set=-all,+bpf,+net_admin,+perfmon bash -ec '"
+		 "grep CapEff /proc/self/status; p=\"poise --instance $I -q\"; "
+		 "$p attach e0; $p service add web 192.0.2.10:80 forward l2; "
+		 "$p backend add web 10.0.0.1 10.0.0.2; $p backend drain web 10.0.0.1; "
+		 "$p show --columns up --no-header; $p stats >/dev/null; $p flows --count; "
+		 "$p map check; $p save >%s/s; $p detach e0; $p apply %s/s; "
+		 "$p decap attach e0 192.0.2.10 || $p decap attach p0 192.0.2.10; $p reset'",
+		 h.dir, h.dir);
+	cr_assert_eq(h.status, 0, "%s%s", h.out, h.err);
+	cr_assert_str_eq(h.out, "CapEff:\t000000c000001000\n 1/2\n0\n", "%s", h.err);
+}
+
 Test(cli, decap_on_the_backend_side)
 {
 	host_must(&h, "decap attach e0 192.0.2.10 2001:db8::10");
