@@ -45,7 +45,7 @@ static int goes_to(int flow, enum kind kind)
 	in.byte[35] = (__u8)(flow << 4 | 5);
 	if (rig_run(&rig, &in, &out) != XDP_TX)
 		return 0;
-	cr_assert(out.byte[4] == 3, "to no backend");
+	cr_assert(out.byte[4] == FRAME_MAC_BACKEND, "to no backend");
 	return out.byte[5];
 }
 

@@ -62,22 +62,23 @@ static unsigned int fold(unsigned int value)
 	return ~value & 0xffff;
 }
 
+/* No byte is 0: what a program forgets to write over the old Ethernet header shows. */
 void frame_mac(const char *name, __u8 mac[6])
 {
-	static const __u8 base[6] = {0x02};
+	static const char *const names[] = {FRAME_MAC_NAMES};
+	static const __u8 base[6] = {FRAME_MAC_BASE, FRAME_MAC_OURS};
 	unsigned int n;
 
 	memcpy(mac, base, sizeof(base));
-	if (!strcmp(name, "gw")) {
-		mac[5] = 1;
-	} else if (!strcmp(name, "lb")) {
-		mac[5] = 2;
-	} else if (!strcmp(name, "out")) {
-		mac[5] = 3;
-	} else if (!strcmp(name, "all")) {
+	for (__u8 k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+		if (!strcmp(name, names[k])) {
+			mac[5] = k + 1;
+			return;
+		}
+	if (!strcmp(name, "all")) {
 		memset(mac, 0xff, 6);
 	} else if (sscanf(name, "b%u", &n) == 1) {
-		mac[4] = 3;
+		mac[4] = FRAME_MAC_BACKEND;
 		mac[5] = n;
 	} else {
 		fprintf(stderr, "a test's own words are not understood: MAC \"%s\"\n", name);

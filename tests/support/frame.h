@@ -52,6 +52,12 @@ size_t frame_ip_end(const struct frame *f);
 /* Offset of the (outer) IP header; 0: none. */
 size_t frame_ip_at(const struct frame *f);
 
+/* MAC addresses: a base, then whose, then which. */
+#define FRAME_MAC_BASE	  0xa2, 0xa5, 0xa5, 0xa5 /* locally administered, of one station */
+#define FRAME_MAC_OURS	  0x5a
+#define FRAME_MAC_BACKEND 0x03
+#define FRAME_MAC_NAMES	  "gw", "lb", "out"
+
 /* MAC of a name (gw, lb, out, bN), as used in texts. */
 void frame_mac(const char *name, __u8 mac[6]);
 

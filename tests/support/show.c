@@ -45,12 +45,14 @@ static size_t left(const struct show *s)
 
 static const char *mac_name(const __u8 *mac, char buf[24])
 {
-	static const __u8 base[4] = {0x02};
-	static const char *const names[] = {NULL, "gw", "lb", "out"};
+	static const char *const names[] = {FRAME_MAC_NAMES};
+	static const __u8 base[] = {FRAME_MAC_BASE};
+	bool known = !memcmp(mac, base, sizeof(base));
 
-	if (!memcmp(mac, base, 4) && mac[4] == 0 && mac[5] >= 1 && mac[5] <= 3)
-		return names[mac[5]];
-	if (!memcmp(mac, base, 4) && mac[4] == 3)
+	if (known && mac[4] == FRAME_MAC_OURS && mac[5] &&
+	    mac[5] <= sizeof(names) / sizeof(names[0]))
+		return names[mac[5] - 1];
+	if (known && mac[4] == FRAME_MAC_BACKEND)
 		snprintf(buf, 24, "b%u", mac[5]);
 	else
 		snprintf(buf, 24, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
