@@ -47,12 +47,15 @@ static __u16 sum(const void *header, size_t bytes)
 	return (__u16)total;
 }
 
-static struct iphdr *header(struct frame *f)
+/* Behind Ethernet's 14 bytes, in a frame that begins anywhere. */
+typedef struct iphdr header_at __attribute__((aligned(2)));
+
+static header_at *header(struct frame *f)
 {
-	return (struct iphdr *)(f->byte + ETH_HLEN);
+	return (header_at *)(f->byte + ETH_HLEN);
 }
 
-static void complete(struct iphdr *ip)
+static void complete(header_at *ip)
 {
 	ip->check = 0;
 	ip->check = htons((__u16)~sum(ip, ip->ihl * 4u));
