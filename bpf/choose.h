@@ -44,8 +44,7 @@ static __always_inline answer_t policy_choose(struct flow *f, const struct poise
 /* The hashes that everything after goes by. */
 static __always_inline void choose_hashes(struct packet *p, const struct poise_service_rec *rec)
 {
-	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, rec->salt, poise_key0,
-				  poise_key1);
+	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, poise_key0, poise_key1);
 	p->place = policy_place(rec->policy, p, rec);
 }
 

@@ -11,7 +11,8 @@
 static __always_inline __u64 source_hash_place(const struct packet *p,
 					       const struct poise_service_rec *rec)
 {
-	return poise_client_hash(&p->src, rec->salt, poise_key0, poise_key1);
+	(void)rec;
+	return poise_client_hash(&p->src, poise_key0, poise_key1);
 }
 
 #endif

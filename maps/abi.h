@@ -25,28 +25,30 @@
 #define POISE_ABI   1
 #define POISE_MAGIC 0x706f6973u /* "pois" */
 
-#define POISE_ASSERT_SIZE(type, size) \
+#define POISE_ASSERT_SIZE(type, size)                                                              \
 	_Static_assert(sizeof(type) == (size), #type " changed size: the ABI changed")
 
-#define POISE_NAME_MAX      64	/* bytes of a name with its NUL; fits a DNS label */
-#define POISE_LISTENERS_MAX 64	/* listeners of one service (design: 1..64) */
-#define POISE_EXTENTS	    12	/* each extent doubles the members: 8 << 11 = 16384 of a service */
-#define POISE_EXTENT_MIN    8	/* members in a service's first extent, unless more are known */
-#define POISE_ORDINAL_BITS  15	/* width of an ordinal in a table entry */
+#define POISE_NAME_MAX	    64 /* bytes of a name with its NUL; fits a DNS label */
+#define POISE_LISTENERS_MAX 64 /* listeners of one service (design: 1..64) */
+#define POISE_EXTENTS	    12 /* each extent doubles the members: 8 << 11 = 16384 of a service */
+#define POISE_EXTENT_MIN    8  /* members in a service's first extent, unless more are known */
+#define POISE_ORDINAL_BITS  15 /* width of an ordinal in a table entry */
 #define POISE_ORDINAL_MAX   ((1u << POISE_ORDINAL_BITS) - 1)
-#define POISE_BUCKET_WORDS  8	/* flow words in one 64-byte cache line */
+#define POISE_BUCKET_WORDS  8 /* flow words in one 64-byte cache line */
 
 /* Every pinned map, in the order of creation. M(name) with name as pinned. */
-#define POISE_MAPS(M)                                                                  \
-	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services) \
-	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)  \
-	M(rates)
+#define POISE_MAPS(M)                                                                              \
+	M(meta)                                                                                    \
+	M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services) M(members)       \
+		M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)         \
+			M(rates)
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
  * array when user space maps it, and is twice as large as it need be. Maps of 4-byte words
  * (listener_seeds, table, own, others) therefore have values of 16 of them: word n is w[n % 16] of
- * value n / 16, mapped they are plain arrays, and a map's max_entries is poise_words_entries(words).
+ * value n / 16, mapped they are plain arrays, and a map's max_entries is
+ * poise_words_entries(words).
  */
 #define POISE_WORDS 16
 
@@ -121,39 +123,38 @@ POISE_ASSERT_SIZE(struct poise_extent, 4);
 
 /* A service as packets see it. Immutable: a change writes the other copy and flips `active`. */
 struct poise_service_rec {
-	__u64 salt;	   /* hash of the name: flows of two services never share a tag by rule */
-	__u32 table_at;	   /* first slot in `table` */
-	__u32 table_size;  /* slots; 0: no member may be chosen at all */
-	__u32 base_at;	   /* a base table of its own, if size or hash kind changed: the base is
-			    * POISE_ENTRY_BASE of its entries ... */
-	__u32 base_size;   /* ... else 0: the base is in the current entries */
-	__u8 policy;	   /* enum poise_policy */
-	__u8 base_hash;	   /* policy whose hash the base table was born under */
-	__u8 track;	   /* enum poise_track */
-	__u8 rung;	   /* worst enum poise_rank that may be chosen now */
-	__u8 flags;	   /* POISE_S_* */
-	__u8 extents;	   /* used entries of extent[] */
-	__u16 members;	   /* ordinals in use or reserved: sum of extent[].count */
-	__u32 idle;	   /* seconds an EST TCP flow may be silent */
-	__u16 syn;	   /* seconds: NEW and PICKUP */
-	__u16 closing;	   /* seconds of silence: FIN */
-	__u16 udp;	   /* seconds: UDP in any live state */
-	__u16 affinity;	   /* seconds, 0 off (issue: policies) */
-	__u8 choices;	   /* p2c; 0: all */
+	__u32 table_at;	  /* first slot in `table` */
+	__u32 table_size; /* slots; 0: no member may be chosen at all */
+	__u32 base_at;	  /* a base table of its own, if size or hash kind changed: the base is
+			   * POISE_ENTRY_BASE of its entries ... */
+	__u32 base_size;  /* ... else 0: the base is in the current entries */
+	__u8 policy;	  /* enum poise_policy */
+	__u8 base_hash;	  /* policy whose hash the base table was born under */
+	__u8 track;	  /* enum poise_track */
+	__u8 rung;	  /* worst enum poise_rank that may be chosen now */
+	__u8 flags;	  /* POISE_S_* */
+	__u8 extents;	  /* used entries of extent[] */
+	__u16 members;	  /* ordinals in use or reserved: sum of extent[].count */
+	__u32 idle;	  /* seconds an EST TCP flow may be silent */
+	__u16 syn;	  /* seconds: NEW and PICKUP */
+	__u16 closing;	  /* seconds of silence: FIN */
+	__u16 udp;	  /* seconds: UDP in any live state */
+	__u16 affinity;	  /* seconds, 0 off (issue: policies) */
+	__u8 choices;	  /* p2c; 0: all */
 	__u8 affinity_len4, affinity_len6;
 	__u8 spare0;
 	struct poise_extent extent[POISE_EXTENTS];
-	__u32 spare[5];
+	__u32 spare[8];
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 
-#define POISE_S_ANY_PORT   0x01 /* has a listener of port 0 */
-#define POISE_S_ONE_MEMBER 0x02 /* a single member: choose without a table (policies issue) */
+#define POISE_S_ANY_PORT  0x01 /* has a listener of port 0 */
+#define POISE_S_PUBLISHED 0x02 /* a record, not the zeroes of a map that nobody wrote yet */
 
 struct poise_service {
-	__u32 active;	 /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
-	__u32 retired;	 /* low 32 bits of the generation that last flipped `active` */
+	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
+	__u32 retired; /* low 32 bits of the generation that last flipped `active` */
 	__u64 spare;
 	struct poise_service_rec rec[2];
 };
@@ -175,11 +176,11 @@ enum poise_rank {
 };
 
 /* struct poise_member.live: rank in the low byte, then flags. One store changes it. */
-#define POISE_L_RANK	 0x000000ffu
-#define POISE_L_HIT_TCP	 0x00000100u /* a TCP flow bound to it goes on */
-#define POISE_L_HIT_UDP	 0x00000200u /* a UDP flow bound to it goes on */
-#define POISE_L_FADING	 0x00000400u /* admission test applies (policies issue) */
-#define POISE_L_RESET	 0x00000800u /* on-down reset (health issue) */
+#define POISE_L_RANK	0x000000ffu
+#define POISE_L_HIT_TCP 0x00000100u /* a TCP flow bound to it goes on */
+#define POISE_L_HIT_UDP 0x00000200u /* a UDP flow bound to it goes on */
+#define POISE_L_FADING	0x00000400u /* admission test applies (policies issue) */
+#define POISE_L_RESET	0x00000800u /* on-down reset (health issue) */
 
 #define POISE_F_V6	0x01 /* the member's address is IPv6 */
 #define POISE_F_ENTROPY 0x02 /* vary the outer source for the receiver's RSS */
@@ -192,38 +193,39 @@ enum poise_rank {
  */
 struct poise_member {
 	union poise_addr addr;
-	__u64 nexthop;	  /* MAC in bits 0..47 (byte 0 = first octet), path in 48..63; 0: unresolved */
-	__u32 live;	  /* POISE_L_* */
-	__u16 service;	  /* id; 0: nobody's, a flow word naming this member is void */
-	__u16 ordinal;	  /* its place in the service */
+	__u64 nexthop; /* MAC in bits 0..47 (byte 0 = first octet), path in 48..63; 0: unresolved */
+	__u32 live;    /* POISE_L_* */
+	__u16 service; /* id; 0: nobody's, a flow word naming this member is void */
+	__u16 ordinal; /* its place in the service */
 	__u32 inv_weight; /* 2^31 / weight rounded up; POISE_INV_WEIGHT_NEVER */
 	__u16 weight;
-	__u16 port;	  /* network order, 0: the packet's */
-	__u8 mode;	  /* enum poise_mode */
-	__u8 flags;	  /* POISE_F_* */
-	__u16 fade;	  /* admitted share in 1/65536, with POISE_L_FADING */
+	__u16 port; /* network order, 0: the packet's */
+	__u8 mode;  /* enum poise_mode */
+	__u8 flags; /* POISE_F_* */
+	__u16 fade; /* admitted share in 1/65536, with POISE_L_FADING */
 	__u32 spare[4];
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
 
-/* ---- paths: how a frame leaves. Immutable while any next hop names it. Path 0 is never used. ---*/
+/* ---- paths: how a frame leaves. Immutable while any next hop names it. Path 0 is never used.
+ * ---*/
 #define POISE_PATH_MAX_VLANS 2
 
 struct poise_path {
 	__u32 ifindex; /* the attached (lower) device */
 	__u8 smac[6];
-	__u16 mtu;     /* of the route or device, bytes of IP packet */
-	__u16 vlans;   /* tags the frame leaves with: 0..2, whatever it came with */
+	__u16 mtu;   /* of the route or device, bytes of IP packet */
+	__u16 vlans; /* tags the frame leaves with: 0..2, whatever it came with */
 	__u16 vlan[POISE_PATH_MAX_VLANS]; /* TCI, network order, outermost first */
 	__u16 tpid[POISE_PATH_MAX_VLANS]; /* network order */
-	__u8 flags;    /* POISE_PATH_* */
+	__u8 flags;			  /* POISE_PATH_* */
 	__u8 spare0;
-	__u32 src4;    /* outer source, network order; 0: none here */
-	__u32 retired; /* generation, as elsewhere */
+	__u32 src4;	       /* outer source, network order; 0: none here */
+	__u32 retired;	       /* generation, as elsewhere */
 	union poise_addr src6; /* outer source; all zero: none */
 	__u64 spare[1];
-	__u64 refs;    /* members naming it; kept by user space under the lock */
+	__u64 refs; /* members naming it; kept by user space under the lock */
 };
 
 POISE_ASSERT_SIZE(struct poise_path, 64);
@@ -233,10 +235,10 @@ POISE_ASSERT_SIZE(struct poise_path, 64);
  * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30). The base is the table
  * under which untracked flows were born (ARCHITECTURE, tracking).
  */
-#define POISE_ENTRY_CURRENT(e)	((e) & POISE_ORDINAL_MAX)
-#define POISE_ENTRY_BASE(e)	(((e) >> POISE_ORDINAL_BITS) & POISE_ORDINAL_MAX)
-#define POISE_ENTRY_MIXED	(1u << 30)
-#define POISE_ENTRY(cur, base)	((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
+#define POISE_ENTRY_CURRENT(e) ((e)&POISE_ORDINAL_MAX)
+#define POISE_ENTRY_BASE(e)    (((e) >> POISE_ORDINAL_BITS) & POISE_ORDINAL_MAX)
+#define POISE_ENTRY_MIXED      (1u << 30)
+#define POISE_ENTRY(cur, base) ((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
 
 /* ---- flow words --------------------------------------------------------------------------------
  * 63..32 tag, 31..16 member, 15..13 state, 12 unit, 11..0 stamp; the whole word 0: free. Changed
@@ -271,7 +273,8 @@ struct poise_bucket {
 
 POISE_ASSERT_SIZE(struct poise_bucket, 64);
 
-/* ---- counters: line [cpu * meta.members + member], written by that CPU's programs --------------*/
+/* ---- counters: line [cpu * meta.members + member], written by that CPU's programs
+ * --------------*/
 struct poise_counter {
 	__u64 packets;
 	__u64 bytes; /* of IP packets as they came */
@@ -288,8 +291,8 @@ typedef __s32 poise_load;
 
 /* rates[member]: written by poised each second; [0] over the last second, [1] over 60 s. */
 struct poise_rate {
-	__u64 at; /* CLOCK_MONOTONIC ns; more than a few seconds old: not known */
-	__u32 flows[2];	 /* new flows per second */
+	__u64 at;	/* CLOCK_MONOTONIC ns; more than a few seconds old: not known */
+	__u32 flows[2]; /* new flows per second */
 	__u64 packets[2];
 	__u64 bytes[2];
 	__u64 spare[2];
@@ -298,21 +301,21 @@ struct poise_rate {
 POISE_ASSERT_SIZE(struct poise_rate, 64);
 
 /* Why a packet for a service was not forwarded: R(SYMBOL, "name", "sentence for the manual") */
-#define POISE_REASONS(R)                                                                         \
-	R(NO_BACKEND, "no-backend", "no backend of the service may be chosen")                   \
-	R(NO_NEXT_HOP, "no-next-hop", "the flow's backend has no resolved next hop")             \
-	R(TTL, "ttl-expired", "TTL or hop limit of 1 or less: not forwarded further")            \
-	R(TOO_BIG, "too-big", "larger than the path's MTU once encapsulated")                    \
-	R(NO_SOURCE, "no-source", "no outer source address of the backend's family on the path") \
-	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")          \
-	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")    \
+#define POISE_REASONS(R)                                                                           \
+	R(NO_BACKEND, "no-backend", "no backend of the service may be chosen")                     \
+	R(NO_NEXT_HOP, "no-next-hop", "the flow's backend has no resolved next hop")               \
+	R(TTL, "ttl-expired", "TTL or hop limit of 1 or less: not forwarded further")              \
+	R(TOO_BIG, "too-big", "larger than the path's MTU once encapsulated")                      \
+	R(NO_SOURCE, "no-source", "no outer source address of the backend's family on the path")   \
+	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")            \
+	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")      \
 	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
-#define POISE_EVENTS(R)                                                                        \
-	R(UNRECORDED, "flow-not-recorded", "the flow's bucket was full of established flows")  \
-	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")     \
-	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn") \
+#define POISE_EVENTS(R)                                                                            \
+	R(UNRECORDED, "flow-not-recorded", "the flow's bucket was full of established flows")      \
+	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")          \
+	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn")     \
 	R(ALTERNATE, "alternate", "the table's first choice could not be used")
 
 enum poise_reason {
@@ -331,7 +334,8 @@ struct poise_drops {
 
 POISE_ASSERT_SIZE(struct poise_drops, 256);
 
-/* ---- the sweeper: a SEC("syscall") program, its context ----------------------------------------*/
+/* ---- the sweeper: a SEC("syscall") program, its context
+ * ----------------------------------------*/
 #define POISE_SWEEP_BUCKETS 8192 /* per call: 8192 x 8 words take well under a millisecond */
 #define POISE_SWEEP_EXPIRED 0	 /* free expired words and those of void members */
 #define POISE_SWEEP_FORCE   1	 /* free every word of `service` and, if not 0, `member` */
@@ -365,13 +369,14 @@ POISE_ASSERT_SIZE(struct poise_clock, 16);
 struct poise_decap_counts {
 	__u64 packets; /* stripped and passed on */
 	__u64 bytes;   /* of their inner packets */
-	__u64 ecn;     /* dropped: congestion marked outside on a packet that cannot tell (RFC 6040) */
-	__u64 failed;  /* dropped: the kernel refused to shorten the packet */
+	__u64 ecn; /* dropped: congestion marked outside on a packet that cannot tell (RFC 6040) */
+	__u64 failed; /* dropped: the kernel refused to shorten the packet */
 };
 
 POISE_ASSERT_SIZE(struct poise_decap_counts, 32);
 
-/* ---- configuration records ---------------------------------------------------------------------*/
+/* ---- configuration records
+ * ---------------------------------------------------------------------*/
 enum poise_record_state {
 	POISE_REC_FREE = 0,
 	POISE_REC_USED,
@@ -428,7 +433,8 @@ struct poise_service_conf {
 	__u8 forward;
 	__u8 track;
 	__u32 table_size; /* 0: auto */
-	__u32 base_size;  /* slots of the separate base table, 0: none (the base is in the entries) */
+	__u32 base_size;  /* slots of the separate base table, 0: none (the base is in the entries)
+			   */
 	__u8 base_policy; /* the policy whose hash it was born under */
 	__u8 entropy;
 	__u16 listeners; /* used entries of listener[] */
@@ -439,7 +445,7 @@ struct poise_service_conf {
 	__u32 drain_timeout;
 	union poise_addr source4; /* outer source; zero: the path's own */
 	union poise_addr source6;
-	__u64 created; /* CLOCK_REALTIME, ns */
+	__u64 created;	/* CLOCK_REALTIME, ns */
 	__u32 table_at; /* the slots commit reserved in `table`; 0: none yet */
 	__u32 table_slots;
 	__u32 base_at; /* of the separate base table */
@@ -463,13 +469,13 @@ struct poise_member_conf {
 	__u16 ordinal;
 	__u16 port; /* network order; 0: the packet's */
 	__u16 weight;
-	__u8 forward;	   /* enum poise_mode */
-	__u8 forward_set;  /* 0: the service's */
-	__u8 admin;	   /* enum poise_admin */
-	__u8 health;	   /* enum poise_health */
+	__u8 forward;	  /* enum poise_mode */
+	__u8 forward_set; /* 0: the service's */
+	__u8 admin;	  /* enum poise_admin */
+	__u8 health;	  /* enum poise_health */
 	__u32 spare0;
-	__u64 since;	   /* of the present effective state, CLOCK_REALTIME ns */
-	__u64 deadline;	   /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
+	__u64 since;	/* of the present effective state, CLOCK_REALTIME ns */
+	__u64 deadline; /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
 	__u8 spare[120];
 };
 
@@ -481,20 +487,21 @@ struct poise_member_slot {
 
 POISE_ASSERT_SIZE(struct poise_member_slot, 496);
 
-/* ---- meta: one entry ---------------------------------------------------------------------------*/
+/* ---- meta: one entry
+ * ---------------------------------------------------------------------------*/
 struct poise_meta {
 	/* identity and limits: fixed at creation */
 	__u32 magic;
 	__u32 abi;
-	__u32 services;	      /* entries of `services`: the limit + 1, id 0 is never used */
-	__u32 members;	      /* entries of `members`, likewise */
-	__u32 flow_buckets;   /* power of two */
+	__u32 services;	    /* entries of `services`: the limit + 1, id 0 is never used */
+	__u32 members;	    /* entries of `members`, likewise */
+	__u32 flow_buckets; /* power of two */
 	__u32 table_slots;
 	__u32 listener_slots; /* power of two */
 	__u32 listener_seeds; /* power of two */
 	__u32 paths;
-	__u32 cpus;	      /* possible CPUs */
-	__u32 jiffies_mult;   /* poise_jiffies_mult as measured at load: 2^32 / HZ; 0 unknown */
+	__u32 cpus;	    /* possible CPUs */
+	__u32 jiffies_mult; /* poise_jiffies_mult as measured at load: 2^32 / HZ; 0 unknown */
 	__u32 spare0;
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
@@ -523,9 +530,9 @@ struct poise_meta {
 	__u64 flows_live;      /* by the last full sweep */
 	__u64 flows_used;
 	__u64 spare5[2];
-	__u8 boot_file[128];   /* what was applied at creation or reload, its path */
-	__u64 boot_applied;    /* CLOCK_REALTIME ns; 0 never */
-	char boot_error[504];  /* why the boot file could not be applied; empty: fine */
+	__u8 boot_file[128];  /* what was applied at creation or reload, its path */
+	__u64 boot_applied;   /* CLOCK_REALTIME ns; 0 never */
+	char boot_error[504]; /* why the boot file could not be applied; empty: fine */
 	__u8 spare6[64];
 };
 

@@ -59,15 +59,6 @@ static __u32 hits(const struct poise_member_conf *m)
 
 /* ---- the service record -----------------------------------------------------------------------*/
 
-static __u64 salt_of(const char *name)
-{
-	__u64 h = POISE_GOLD;
-
-	for (; *name; name++)
-		h = poise_mix(h ^ (__u8)*name);
-	return h;
-}
-
 /* Rounded up, and within what a stamp of 12 bits can tell apart. */
 static __u32 seconds(__u32 ms, __u32 most)
 {
@@ -84,7 +75,7 @@ static void fill_rec(struct derived *d)
 	const struct poise_service_conf *conf = d->conf;
 	struct poise_service_rec *rec = &d->rec;
 
-	rec->salt = salt_of(conf->name);
+	rec->flags = POISE_S_PUBLISHED;
 	rec->table_at = conf->table_at;
 	rec->table_size = rec->rung == POISE_RANK_NEVER ? 0 : conf->table_slots;
 	rec->base_at = conf->base_at;

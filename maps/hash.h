@@ -50,21 +50,21 @@ static inline __attribute__((always_inline)) __u32 poise_listener_slot(__u64 has
 
 /*
  * The hash of a flow: high half the tag, low half chooses bucket (low bits) and table slot (high
- * bits). ports is source | destination << 16, as loaded from the packet. The service's salt takes
- * the place of its id, so that balancers with the same file agree whatever their history.
+ * bits). ports is source | destination << 16, as loaded from the packet. Nothing of the service is
+ * in it: a listener belongs to one service, so the 5-tuple says which, and neither a new name nor
+ * an id that depends on history moves a flow.
  */
 static inline __attribute__((always_inline)) __u64 poise_flow_hash(const union poise_addr *src,
 								   const union poise_addr *dst,
 								   __u32 ports, __u8 proto,
-								   __u64 salt, __u64 k0, __u64 k1)
+								   __u64 k0, __u64 k1)
 {
 	__u64 rest = ((__u64)proto << 32 | ports) ^ k1;
 
-	/* Products side by side, and the salt at the end: what takes time is how many steps wait
-	 * for one another, and the salt for the service to be found. */
+	/* Products side by side: what takes time is how many steps wait for one another. */
 	rest = rest * POISE_MIX2 ^ src->q[0] * POISE_MIX1 ^
 	       (dst->q[1] ^ dst->q[0] * POISE_MIX1) * POISE_GOLD;
-	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest) ^ salt);
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest));
 }
 
 /* The tag that a flow's word carries: the high half, its lowest bit given to the protocol, on which
@@ -76,10 +76,9 @@ static inline __attribute__((always_inline)) __u32 poise_flow_tag(__u64 hash, in
 
 /* The hash of a client alone, for source-hash and affinity. */
 static inline __attribute__((always_inline)) __u64 poise_client_hash(const union poise_addr *src,
-								     __u64 salt, __u64 k0, __u64 k1)
+								     __u64 k0, __u64 k1)
 {
-	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap((src->q[0] ^ k1) * POISE_GOLD) ^
-			 salt);
+	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap((src->q[0] ^ k1) * POISE_GOLD));
 }
 
 /* Table slot of a hash: its low half scaled to size (Lemire's multiply-shift, no division). */
