@@ -185,7 +185,7 @@ test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 test-datapath: $(DATAPATH) ## Packets through the loaded program
 	@B=$(B) tests/run $(RUN_DATAPATH)
 
-test-e2e: all lab $(E2E) ## Namespaces, real servers, real traffic
+test-e2e: all lab man $(E2E) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
 test-docs: all lab man ## The command blocks of README and the man pages
