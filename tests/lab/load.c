@@ -30,7 +30,7 @@
 #define ANSWER_MAX   1024 /* bytes kept of an answer: its head and a name */
 #define EVENTS	     256
 #define BREATH	     32	    /* requests begun before answers are looked at */
-#define LOOK_EVERY   10	    /* ms at most between looks at the clock, for timeouts */
+#define LOOK_EVERY   10000  /* us at most between looks at the clock, for timeouts */
 #define STATUS_EVERY 200000 /* us between status lines */
 #define FILES	     16384  /* sockets at once; a second's load at ten thousand a second */
 
@@ -249,16 +249,14 @@ static void begin_due(struct load *l, uint64_t now)
 		begin_request(l, next_due(l));
 }
 
-/* How long nothing will be due, in milliseconds for epoll_wait. */
-static int idle_time(const struct load *l, uint64_t now)
+/* How long nothing will be due. */
+static struct timespec idle_time(const struct load *l, uint64_t now)
 {
-	uint64_t next = next_due(l);
+	uint64_t next = next_due(l), wait = LOOK_EVERY;
 
-	if (due_ends(l, now))
-		return LOOK_EVERY;
-	if (next <= now)
-		return 0;
-	return next - now < LOOK_EVERY * 1000 ? (next - now) / 1000 : LOOK_EVERY;
+	if (!due_ends(l, now) && next < now + wait)
+		wait = next > now ? next - now : 0;
+	return (struct timespec){.tv_nsec = wait * 1000};
 }
 
 static void run(struct load *l)
@@ -267,6 +265,7 @@ static void run(struct load *l)
 	struct epoll_event ev[EVENTS];
 
 	while (!due_ends(l, now) || l->open) {
+		struct timespec wait;
 		int n;
 
 		begin_due(l, now);
@@ -274,7 +273,8 @@ static void run(struct load *l)
 			tally_status(&l->tally, false);
 			status_at = now + STATUS_EVERY;
 		}
-		n = epoll_wait(l->epoll, ev, EVENTS, idle_time(l, now_us()));
+		wait = idle_time(l, now_us());
+		n = epoll_pwait2(l->epoll, ev, EVENTS, &wait, NULL);
 		for (int i = 0; i < n; i++)
 			handle(l, ev[i].data.ptr, ev[i].events);
 		now = now_us();

@@ -5,17 +5,22 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* xorshift64 (Marsaglia 2003). *seed must not be 0 and goes on from call to call. */
+/* xorshift64 (Marsaglia 2003), eight bytes a step. *seed must not be 0. */
 static inline void pattern_fill(uint64_t *seed, void *buf, size_t len)
 {
 	uint8_t *p = buf;
 
-	for (size_t i = 0; i < len; i++) {
+	while (len) {
+		size_t take = len < sizeof(*seed) ? len : sizeof(*seed);
+
 		*seed ^= *seed << 13;
 		*seed ^= *seed >> 7;
 		*seed ^= *seed << 17;
-		p[i] = *seed >> 32;
+		memcpy(p, seed, take);
+		p += take;
+		len -= take;
 	}
 }
 

@@ -72,6 +72,13 @@ void sha256_add(struct sha256 *s, const void *data, size_t len)
 	while (len) {
 		size_t have = s->bytes % SHA256_BLOCK, take = SHA256_BLOCK - have;
 
+		if (!have && len >= SHA256_BLOCK) { /* whole blocks need no copy */
+			compress(s->state, p);
+			s->bytes += SHA256_BLOCK;
+			p += SHA256_BLOCK;
+			len -= SHA256_BLOCK;
+			continue;
+		}
 		if (take > len)
 			take = len;
 		memcpy(s->block + have, p, take);
