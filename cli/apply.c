@@ -189,12 +189,16 @@ static int check_interfaces(struct cli *c, const struct config *file, const char
 }
 
 static void say_applied(struct cli *c, const char *path, const struct config_summary *sum,
-			bool created)
+			size_t devices, bool created)
 {
+	if (devices)
+		cli_note(c, "%zu device%s attached or changed (poise status)", devices,
+			 devices == 1 ? "" : "s");
 	if (!sum->services_added && !sum->services_changed && !sum->services_removed &&
 	    !sum->backends_added && !sum->backends_changed && !sum->backends_removed)
-		cli_say(c, "%s applied%s: it is what was in force; no flow is touched.", path,
-			created ? " to a new instance" : "");
+		cli_say(c, "%s applied%s: %s what was in force; no flow is touched.", path,
+			created ? " to a new instance" : "",
+			devices ? "its services are" : "it is");
 	else
 		cli_say(c,
 			"%s applied%s: services %u added, %u changed, %u removed; backends %u "
@@ -210,7 +214,6 @@ static int commit_file(struct cli *c, const struct config *file, struct config_s
 	if (!cli_begin(c) || config_apply(c->config, file, apply_flags(c), sum, &c->error))
 		return -1;
 	note_limits(c, c->config, file);
-	c->reach = sum->backends_added;
 	return cli_commit(c);
 }
 
@@ -226,7 +229,7 @@ static int apply(struct cli *c, const struct config *file, const char *path)
 		return -1;
 	if (!attach_all(c, file, &new) && !commit_file(c, file, &sum)) {
 		attach_note_boot(c, path);
-		say_applied(c, path, &sum, created);
+		say_applied(c, path, &sum, new.n, created);
 		cli_print_change(c);
 		status = CLI_OK;
 	} else {

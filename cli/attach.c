@@ -75,16 +75,24 @@ static int apply_boot(struct cli *c, const struct config *boot)
 	return 0;
 }
 
-/* Next hops may lead through the new device. */
-static int resolve_now(struct cli *c)
+/* Next hops may lead through the new device, or no longer through the old. */
+static int resolve_now(struct cli *c, bool wait)
 {
+	bool look;
+
 	if (instance_daemon_runs(c->instance))
 		return 0;
 	if (!cli_begin(c))
 		return -1;
-	c->reach = true;
-	cli_resolve(c);
+	look = cli_resolve(c);
 	instance_unlock(c->instance);
+	if (look && wait) {
+		cli_came(c, true);
+		cli_reach(c, false);
+	}
+	if (look)
+		cli_note(c, "poised is not running: next hops are not followed (systemctl start "
+			    "poised)");
 	return 0;
 }
 
@@ -104,7 +112,7 @@ int cmd_attach(struct cli *c)
 		attach_undo(c, &(struct attached_new){0}, created);
 		goto out;
 	}
-	if (resolve_now(c))
+	if (resolve_now(c, true))
 		goto out;
 	cli_say(c, "attached to %s in %s mode%s%s; no established flow is touched.", state.device,
 		mode_word(state.mode), state.shared ? ", shared" : "",
@@ -125,10 +133,8 @@ int cmd_detach(struct cli *c)
 	if (!dev || cli_no_more(c) || cli_read(c) || attach_detach(c->instance, dev, &c->error))
 		return -1;
 	cli_say(c, "detached from %s: packets that come there are no longer balanced.", dev);
-	if (!instance_daemon_runs(c->instance) && cli_begin(c)) {
-		cli_resolve(c);
-		instance_unlock(c->instance);
-	}
+	if (resolve_now(c, false))
+		return -1;
 	cli_print_change(c);
 	return CLI_OK;
 }

@@ -26,19 +26,26 @@ int attach_one(struct cli *c, const struct config_interface *want, struct attach
 	return 0;
 }
 
-static bool was_attached(const struct attach_state *before, int n, const char *device)
+/* How the device stands before it becomes what is wanted. */
+static struct attached_before stands(const struct attach_state *list, int n, const char *device)
 {
+	struct attached_before b = {0};
+
+	memcpy(b.as.device, device, sizeof(b.as.device));
 	for (int i = 0; i < n; i++) {
-		if (!strcmp(before[i].device, device))
-			return true;
+		if (strcmp(list[i].device, device) != 0)
+			continue;
+		b.attached = true;
+		b.as.mode = (__u8)list[i].wanted;
+		b.as.shared = list[i].shared;
 	}
-	return false;
+	return b;
 }
 
 int attach_all(struct cli *c, const struct config *file, struct attached_new *new)
 {
-	struct attach_state state, *before = NULL;
-	int n = attach_list(c->instance, &before, &c->error), status = n < 0 ? -1 : 0;
+	struct attach_state state, *list = NULL;
+	int n = attach_list(c->instance, &list, &c->error), status = n < 0 ? -1 : 0;
 
 	new->n = 0;
 	new->device = calloc(file->interfaces + 1, sizeof(*new->device));
@@ -46,21 +53,28 @@ int attach_all(struct cli *c, const struct config *file, struct attached_new *ne
 		abort();
 	for (size_t i = 0; i < file->interfaces && !status; i++) {
 		const struct config_interface *want = &file->interface[i];
+		struct attached_before before = stands(list, n, want->device);
 
 		status = attach_one(c, want, &state);
-		if (!status && !was_attached(before, n, want->device))
-			memcpy(new->device[new->n++], want->device, sizeof(want->device));
+		if (!status && !(before.attached && before.as.mode == want->mode &&
+				 before.as.shared == want->shared))
+			new->device[new->n++] = before;
 	}
-	free(before);
+	free(list);
 	return status;
 }
 
 void attach_undo(struct cli *c, const struct attached_new *new, bool created)
 {
+	struct attach_state state;
 	struct poise_error ignored;
 
-	for (size_t i = 0; i < new->n; i++)
-		attach_detach(c->instance, new->device[i], &ignored);
+	for (size_t i = 0; i < new->n; i++) {
+		if (new->device[i].attached)
+			attach_device(c->instance, &new->device[i].as, &state, &ignored);
+		else
+			attach_detach(c->instance, new->device[i].as.device, &ignored);
+	}
 	if (!created)
 		return;
 	instance_close(c->instance);

@@ -11,15 +11,19 @@ int attach_open(struct cli *c, const struct config *boot, bool *created);
 /* Attaches to one device; its warning becomes a note. */
 int attach_one(struct cli *c, const struct config_interface *want, struct attach_state *state);
 
-/* Devices that a command attached to, so that it can take that back. */
+/* What a command did to devices, so that it can take that back. */
 struct attached_new {
-	char (*device)[IF_NAMESIZE];
+	struct attached_before {
+		struct config_interface as; /* as it was asked for until then */
+		bool attached;		    /* it was; else only as.device is set */
+	} * device;
 	size_t n;
 };
 
-/* Attaches to every interface of file; -1 with what was attached until then in *new. */
+/* Attaches to every interface of file; -1 with what was done until then in *new. */
 int attach_all(struct cli *c, const struct config *file, struct attached_new *new);
-/* Detaches those again, and removes the instance if it was created for this; keeps c->error. */
+/* Makes those devices what they were, and removes the instance if it was created for this; keeps
+ * c->error. */
 void attach_undo(struct cli *c, const struct attached_new *new, bool created);
 void attach_new_free(struct attached_new *new);
 

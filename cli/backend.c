@@ -22,6 +22,15 @@ void backend_set_free(struct backend_set *set)
 	memset(set, 0, sizeof(*set));
 }
 
+/* Whoever is said twice is meant once. */
+static void add_once(struct backend_set *set, struct config_service *svc, struct config_member *m)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->ref[i].member == m)
+			return;
+	backend_set_add(set, svc, m);
+}
+
 static int about(struct cli *c, const struct config_service *svc)
 {
 	return poise_error_about(&c->error, "service \"%s\"", svc->conf.name);
@@ -62,7 +71,6 @@ static int take_backends(struct cli *c, struct config_service *svc, struct backe
 
 	while ((word = args_peek(&c->args))) {
 		struct config_member *m;
-		bool again = false;
 
 		if (set->n && c->command->keys != CLI_NO_KEYS && cli_key(c, c->command->keys, word))
 			break;
@@ -73,10 +81,7 @@ static int take_backends(struct cli *c, struct config_service *svc, struct backe
 			return set->n ? mistaken(c, word) : -1;
 		if (refuse_leaving(c, svc, m))
 			return -1;
-		for (size_t i = 0; i < set->n; i++)
-			again |= set->ref[i].member == m;
-		if (!again)
-			backend_set_add(set, svc, m);
+		add_once(set, svc, m);
 		args_take(&c->args);
 	}
 	return set->n ? 0 : cli_usage(c, "BACKEND is missing");
@@ -96,7 +101,7 @@ static int take_everywhere(struct cli *c, struct backend_set *set)
 		return cli_usage(c, "BACKEND is missing");
 	for (c->args.next = first; args_peek(&c->args); c->args.next++) {
 		const char *word = args_peek(&c->args);
-		size_t before = set->n;
+		bool found = false;
 
 		if (c->args.next > first && !strcmp(word, "deadline"))
 			break;
@@ -105,10 +110,12 @@ static int take_everywhere(struct cli *c, struct backend_set *set)
 
 			svc = c->config->service[i];
 			m = config_member_find(svc, word, NULL);
-			if (m && !config_member_leaving(m))
-				backend_set_add(set, svc, m);
+			if (!m || config_member_leaving(m))
+				continue;
+			add_once(set, svc, m);
+			found = true;
 		}
-		if (set->n == before)
+		if (!found)
 			return poise_fail(&c->error, POISE_E_NOT_FOUND,
 					  "no service has a backend \"%s\"", word);
 	}
@@ -139,7 +146,22 @@ static const char *flows_of(const struct cli *c, const struct backend_set *set, 
 		known &= cli_flows_known(set->ref[i].svc);
 		n += cli_member_flows(c, set->ref[i].member);
 	}
-	return cli_flows_text(known, n, buf, size);
+	if (set->n > 1 && !known && !n)
+		snprintf(buf, size, "their flows (not counted: track auto)");
+	else
+		cli_flows_text(known, n, buf, size);
+	return buf;
+}
+
+/* What a hand added to a file's service, no apply undoes. */
+static void note_owner(struct cli *c, const struct backend_set *set)
+{
+	bool of_file = false;
+
+	for (size_t i = 0; i < set->n; i++)
+		of_file |= set->ref[i].member->conf.r.owner == POISE_OWNER_FILE;
+	if (of_file)
+		cli_note_owner(c, set->ref[0].svc);
 }
 
 /* ---- add and set --------------------------------------------------------------------------*/
@@ -212,8 +234,6 @@ int cmd_backend_add(struct cli *c)
 	}
 	if (set_keys(c, &set, false))
 		goto out;
-	c->reach = true;
-	c->focus = svc;
 	if (n == 1)
 		cli_say(c,
 			"backend %s added to %s (%zu now); established flows stay where they are.",
@@ -223,7 +243,7 @@ int cmd_backend_add(struct cli *c)
 			"%zu backends added to %s (%zu now); established flows stay where they "
 			"are.",
 			n, svc->conf.name, svc->members);
-	cli_note_owner(c, svc);
+	cli_note_added(c, svc);
 	status = cli_end(c);
 out:
 	backend_set_free(&set);
@@ -251,7 +271,7 @@ int cmd_backend_set(struct cli *c)
 	else
 		cli_say(c, "%s: %zu keys set; established flows stay where they are.",
 			what(&set, text, sizeof(text)), (c->args.words - first) / 2);
-	cli_note_owner(c, svc);
+	note_owner(c, &set);
 	status = cli_end(c);
 out:
 	backend_set_free(&set);
@@ -406,7 +426,7 @@ int cmd_backend_del(struct cli *c)
 		goto out;
 	what(&set, text, sizeof(text));
 	flows_of(c, &set, flows, sizeof(flows));
-	cli_note_owner(c, svc);
+	note_owner(c, &set);
 	if (c->args.set[OPT_NOW]) {
 		cut_from_end(&set);
 		for (size_t i = 0; i < set.n; i++)

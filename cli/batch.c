@@ -92,14 +92,14 @@ int cmd_batch(struct cli *c)
 		fclose(in);
 	if (n < 0)
 		return -1;
-	c->reach = true;
 	if (cli_commit(c))
 		return -1;
 	cli_say(c,
-		"%d command%s done as one: %u services, %u backends written; %llu recorded flows "
-		"lose "
-		"their backend.",
-		n, n == 1 ? "" : "s", c->change.services, c->change.members, c->change.flows);
+		"%d command%s done as one: %u service%s, %u backend%s written; %llu recorded "
+		"flow%s their backend.",
+		n, n == 1 ? "" : "s", c->change.services, c->change.services == 1 ? "" : "s",
+		c->change.members, c->change.members == 1 ? "" : "s", c->change.flows,
+		c->change.flows == 1 ? " loses" : "s lose");
 	cli_print_change(c);
 	return CLI_OK;
 }

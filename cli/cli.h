@@ -29,6 +29,11 @@
 
 struct cli_command;
 
+struct came {
+	const struct config_service *svc;
+	const struct config_member *member;
+};
+
 struct cli {
 	struct cli_args args;
 	const struct cli_command *command;
@@ -43,8 +48,8 @@ struct cli {
 	struct config *config;
 	bool batch; /* cli_end leaves the commit to `batch` */
 	struct instance_change change;
-	bool reach; /* backends came: without poised, wait for their neighbours to answer */
-	const struct config_service *focus; /* the service this is about; NULL any */
+	struct came *came; /* resolve.c: backends that must be reached now; point into config */
+	size_t cames;
 	struct reach *network; /* resolve.c: the network as the kernel knows it, when needed */
 
 	/* what a change has to say */

@@ -15,6 +15,15 @@ void cli_note_owner(struct cli *c, const struct config_service *svc)
 			 svc->conf.name);
 }
 
+void cli_note_added(struct cli *c, const struct config_service *svc)
+{
+	if (svc->conf.r.owner == POISE_OWNER_FILE)
+		cli_note(c,
+			 "service %s comes from a file, which does not name this: applying it "
+			 "leaves what was added by hand; poise save --boot writes it there",
+			 svc->conf.name);
+}
+
 static bool same_address(const struct sockaddr *sa, const union poise_addr *want)
 {
 	union poise_addr a = {0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Next hops when poised does not run: found once, after the change. A neighbour that the kernel
- * does not know yet takes a moment to answer, so that is waited for.
+ * Next hops after a change. poised finds those of backends that came; without it the command does,
+ * once. A neighbour that the kernel does not know yet takes a moment to answer, so that is waited
+ * for, and who stays without a next hop is named.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -15,7 +16,11 @@
  * lost question is waited for. */
 #define NEIGHBOUR_WAIT_MS 1100
 #define NEIGHBOUR_STEP_MS 50
-#define REASONS_SHOWN	  3 /* one cause mostly explains all */
+/* poised sees a change within 5 ms; asking the network ourselves costs more than to wait for it. */
+#define DAEMON_HEAD_START_MS 30
+#define DAEMON_STEP_MS	     5
+#define REASONS_SHOWN	     3	/* one cause mostly explains all */
+#define HOPE_SAMPLE	     64 /* route queries of a step: 150 us */
 
 /* The network as the kernel knows it, and the devices poise is attached to. */
 struct reach {
@@ -69,24 +74,6 @@ void cli_network_close(struct cli *c)
 	c->network = NULL;
 }
 
-/* The number of members without a next hop, -1 on error. */
-static int resolve(struct cli *c, struct reach *r)
-{
-	struct pollfd p = {.fd = net_fd(r->net), .events = POLLIN};
-	long end = now_ms() + (c->reach ? NEIGHBOUR_WAIT_MS : 0);
-	struct poise_error err = {0};
-	int left = net_resolve(r->net, c->instance, c->config, r->ifindex, r->devices, &err);
-
-	while (left > 0 && now_ms() < end) {
-		if (poll(&p, 1, NEIGHBOUR_STEP_MS) <= 0 || net_read(r->net) <= 0)
-			continue;
-		left = net_resolve(r->net, c->instance, c->config, r->ifindex, r->devices, &err);
-	}
-	if (left < 0)
-		cli_note(c, "next hops could not be resolved: %s", err.message);
-	return left;
-}
-
 static bool why(struct cli *c, struct reach *r, const struct config_service *svc,
 		const struct config_member *m, struct net_hop *hop)
 {
@@ -95,31 +82,6 @@ static bool why(struct cli *c, struct reach *r, const struct config_service *svc
 	return !net_hop(r->net, NULL, &m->conf.addr, config_mode(svc, m), &svc->conf.source4,
 			&svc->conf.source6, r->ifindex, r->devices, hop, NULL) &&
 	       hop->why[0];
-}
-
-/* Why the first few of those that are left have none. */
-static void note_why(struct cli *c, struct reach *r)
-{
-	int told = 0;
-
-	for (size_t i = 0; i < c->config->services; i++) {
-		const struct config_service *svc = c->config->service[i];
-
-		if (c->focus && svc != c->focus)
-			continue;
-		for (size_t k = 0; k < svc->members && told < REASONS_SHOWN; k++) {
-			const struct config_member *m = &svc->member[k];
-			char name[POISE_NAME_MAX];
-			struct net_hop hop;
-
-			if (!why(c, r, svc, m, &hop))
-				continue;
-			cli_note(c, "backend %s of %s cannot be reached: %s%s%s%s",
-				 cli_member_name(m, name), svc->conf.name, hop.why,
-				 hop.remedy[0] ? " (" : "", hop.remedy, hop.remedy[0] ? ")" : "");
-			told++;
-		}
-	}
 }
 
 void cli_unreachable(struct cli *c, const struct config_service *svc, const struct config_member *m,
@@ -137,24 +99,141 @@ void cli_unreachable(struct cli *c, const struct config_service *svc, const stru
 		snprintf(buf, size, "%s", hop.why);
 }
 
-void cli_resolve(struct cli *c)
+/* ---- who came -----------------------------------------------------------------------------*/
+
+void cli_came(struct cli *c, bool all)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->config->services; i++)
+		n += c->config->service[i]->members;
+	free(c->came);
+	c->came = calloc(n + 1, sizeof(*c->came));
+	if (!c->came)
+		abort();
+	n = 0;
+	for (size_t i = 0; i < c->config->services; i++) {
+		const struct config_service *svc = c->config->service[i];
+
+		for (size_t k = 0; k < svc->members; k++)
+			if (all || !svc->member[k].id)
+				c->came[n++] = (struct came){svc, &svc->member[k]};
+	}
+	c->cames = n;
+}
+
+static bool unresolved(const struct cli *c, const struct came *came)
+{
+	return config_mode(came->svc, came->member) != POISE_LOCAL &&
+	       !config_member_leaving(came->member) &&
+	       !c->instance->members[came->member->id].nexthop;
+}
+
+static size_t count_unresolved(const struct cli *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->cames; i++)
+		n += unresolved(c, &c->came[i]);
+	return n;
+}
+
+/* Is there one among the first that time may help? */
+static bool hopeful(struct cli *c)
+{
+	size_t looked = 0;
+
+	for (size_t i = 0; i < c->cames && looked < HOPE_SAMPLE; i++) {
+		struct net_hop hop;
+
+		if (!unresolved(c, &c->came[i]))
+			continue;
+		looked++;
+		if (!why(c, c->network, c->came[i].svc, c->came[i].member, &hop) || hop.pending)
+			return true;
+	}
+	return false;
+}
+
+/* Why the first few of those that are left have none. */
+static void note_why(struct cli *c, size_t left)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < c->cames && told < REASONS_SHOWN; i++) {
+		const struct came *came = &c->came[i];
+		char name[POISE_NAME_MAX];
+		struct net_hop hop;
+
+		if (!why(c, c->network, came->svc, came->member, &hop))
+			continue;
+		cli_note(c, "backend %s of %s cannot be reached: %s%s%s%s",
+			 cli_member_name(came->member, name), came->svc->conf.name, hop.why,
+			 hop.remedy[0] ? " (" : "", hop.remedy, hop.remedy[0] ? ")" : "");
+		told++;
+	}
+	if (told && left > told)
+		cli_note(c, "and %zu more (poise show)", left - told);
+}
+
+/* ---- after a change -----------------------------------------------------------------------*/
+
+/* True if there is a network to look at; notes why not. */
+static bool reachable(struct cli *c)
 {
 	struct poise_error err = {0};
-	int left;
 
 	if (open_network(c, &err)) {
 		cli_note(c, "next hops could not be resolved: %s", err.message);
-		return;
+		return false;
 	}
-	if (!c->network->devices) {
+	if (!c->network->devices)
 		cli_note(c, "no packet is balanced yet: poise attach DEV");
-		return;
+	return c->network->devices;
+}
+
+static bool resolve(struct cli *c)
+{
+	struct poise_error err = {0};
+	const struct reach *r = c->network;
+
+	if (net_resolve(r->net, c->instance, c->config, r->ifindex, r->devices, &err) >= 0)
+		return true;
+	cli_note(c, "next hops could not be resolved: %s", err.message);
+	return false;
+}
+
+bool cli_resolve(struct cli *c)
+{
+	return reachable(c) && resolve(c);
+}
+
+/* Until something happens, a step at most. */
+static void pass_time(struct cli *c, int ms)
+{
+	struct pollfd p = {.fd = net_fd(c->network->net), .events = POLLIN};
+
+	if (poll(&p, 1, ms) > 0)
+		net_read(c->network->net);
+}
+
+void cli_reach(struct cli *c, bool daemon)
+{
+	long begin = now_ms();
+	size_t left = count_unresolved(c);
+
+	while (left && daemon && now_ms() - begin < DAEMON_HEAD_START_MS) {
+		poll(NULL, 0, DAEMON_STEP_MS);
+		left = count_unresolved(c);
 	}
-	left = resolve(c, c->network);
-	if (left > 0 && c->reach)
-		note_why(c, c->network);
-	else if (left > 0)
-		cli_note(c, "%d backend%s cannot be reached (poise show)", left,
-			 left == 1 ? "" : "s");
-	cli_note(c, "poised is not running: next hops are not followed (systemctl start poised)");
+	if (!left || (daemon && !reachable(c)))
+		return;
+	while (left && now_ms() - begin < NEIGHBOUR_WAIT_MS && hopeful(c)) {
+		pass_time(c, daemon ? DAEMON_STEP_MS : NEIGHBOUR_STEP_MS);
+		if (!daemon && !resolve(c))
+			return;
+		left = count_unresolved(c);
+	}
+	if (left)
+		note_why(c, left);
 }

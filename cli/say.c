@@ -47,9 +47,11 @@ static void print_json(struct cli *c)
 
 void cli_print_change(struct cli *c)
 {
-	if (c->json) {
+	if (c->quiet) {
+		/* that it is done, the exit status says */
+	} else if (c->json) {
 		print_json(c);
-	} else if (!c->quiet) {
+	} else {
 		if (c->sentence)
 			fprintf(c->out, "%s\n", c->sentence);
 		for (size_t i = 0; i < c->notes; i++)

@@ -96,8 +96,15 @@ int cmd_service_listen(struct cli *c)
 	cli_say(c, "service %s listens on %d more (%u in all); no flow is touched.", svc->conf.name,
 		n, svc->conf.listeners);
 	cli_note_addresses(c, svc);
-	cli_note_owner(c, svc);
+	cli_note_added(c, svc);
 	return cli_end(c);
+}
+
+static bool file_listens(const struct config_service *svc, const struct poise_listener_conf *l)
+{
+	int at = config_listener_at(svc, l);
+
+	return at >= 0 && svc->conf.listener[at].owner == POISE_OWNER_FILE;
 }
 
 int cmd_service_unlisten(struct cli *c)
@@ -105,6 +112,7 @@ int cmd_service_unlisten(struct cli *c)
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct poise_listener_conf l;
+	bool of_file = false;
 	const char *word;
 	int n = 0;
 
@@ -113,6 +121,7 @@ int cmd_service_unlisten(struct cli *c)
 	while ((word = args_take(&c->args))) {
 		if (poise_parse_listener(word, &l, &c->error))
 			return about(c, svc);
+		of_file |= file_listens(svc, &l);
 		if (config_unlisten(svc, &l, &c->error))
 			return -1;
 		n++;
@@ -123,7 +132,8 @@ int cmd_service_unlisten(struct cli *c)
 		"service %s no longer listens on %d (%u left); flows through %s are no longer "
 		"balanced.",
 		svc->conf.name, n, svc->conf.listeners, n == 1 ? "it" : "them");
-	cli_note_owner(c, svc);
+	if (of_file)
+		cli_note_owner(c, svc);
 	return cli_end(c);
 }
 

@@ -17,6 +17,9 @@ __u64 cli_now(void)
 
 static int load(struct cli *c)
 {
+	free(c->came); /* points into it */
+	c->came = NULL;
+	c->cames = 0;
 	config_free(c->config);
 	c->config = NULL;
 	return instance_load(c->instance, &c->config, &c->error);
@@ -50,13 +53,22 @@ static void tick(struct cli *c)
 
 int cli_commit(struct cli *c)
 {
+	bool daemon, look = true;
+
+	cli_came(c, false);
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
-	if (!instance_daemon_runs(c->instance)) {
-		cli_resolve(c);
+	daemon = instance_daemon_runs(c->instance);
+	if (!daemon) {
+		look = cli_resolve(c);
 		tick(c);
 	}
 	instance_unlock(c->instance);
+	if (look)
+		cli_reach(c, daemon);
+	if (!daemon)
+		cli_note(c, "poised is not running: next hops are not followed (systemctl start "
+			    "poised)");
 	return 0;
 }
 
@@ -75,6 +87,8 @@ int cli_end(struct cli *c)
 void cli_close(struct cli *c)
 {
 	cli_network_close(c);
+	free(c->came);
+	c->came = NULL;
 	config_free(c->config);
 	c->config = NULL;
 	if (c->instance)

@@ -14,7 +14,7 @@ int cli_read(struct cli *c);
 struct config *cli_begin(struct cli *c);
 /* Commits c->config, resolves next hops once if poised does not, prints the sentence. */
 int cli_end(struct cli *c);
-/* The parts of cli_end, for commands with more to say after: commit (and resolve), no print. */
+/* The parts of cli_end, for commands with more to say after: commit, resolve, wait; no print. */
 int cli_commit(struct cli *c);
 /* Runs the lines of in on the config in hand, without commit; file is their name in errors. The
  * number of commands, or -1. */
@@ -22,9 +22,15 @@ int cli_batch(struct cli *c, FILE *in, const char *file);
 /* Unlocks, closes, frees; harmless when nothing is open. */
 void cli_close(struct cli *c);
 
-/* Without poised: finds next hops of every member once, waiting a moment for neighbours to answer.
- * The lock is held. Never fails the command, leaves a note. */
-void cli_resolve(struct cli *c);
+/* Notes which members of c->config are new (before the commit gives them ids), or all of them, as
+ * those that cli_reach waits for. */
+void cli_came(struct cli *c, bool all);
+/* Without poised: finds next hops of every member once. The lock is held. Never fails the command,
+ * leaves a note; false if there was nothing to look at. */
+bool cli_resolve(struct cli *c);
+/* Waits about a second at most until those who came have next hops; notes who stays without, and
+ * why. The lock is not held: poised, or others, may want it. */
+void cli_reach(struct cli *c, bool daemon);
 /* Why a member has no next hop, in words; empty if that cannot be told. */
 void cli_unreachable(struct cli *c, const struct config_service *svc, const struct config_member *m,
 		     char *buf, size_t size);
@@ -56,8 +62,10 @@ const char *cli_word(enum option_scope scope, const char *key, const void *obj, 
 		     size_t size);
 const char *cli_owner(int owner);
 
-/* Notes: that the next apply undoes a change; that nothing leads to an address. */
+/* Notes: that the next apply undoes a change; that it leaves what was added; that nothing leads to
+ * an address. */
 void cli_note_owner(struct cli *c, const struct config_service *svc);
+void cli_note_added(struct cli *c, const struct config_service *svc);
 void cli_note_addresses(struct cli *c, const struct config_service *svc);
 
 /* The file applied when this instance's maps are created. */

@@ -89,6 +89,8 @@ int config_service_rename(struct config *cfg, struct config_service *svc, const 
 /* A listener belongs to at most one service. */
 int config_listen(struct config *cfg, struct config_service *svc,
 		  const struct poise_listener_conf *l, struct poise_error *err);
+/* Its place in svc->conf.listener, -1 if the service does not listen there. */
+int config_listener_at(const struct config_service *svc, const struct poise_listener_conf *l);
 int config_unlisten(struct config_service *svc, const struct poise_listener_conf *l,
 		    struct poise_error *err);
 

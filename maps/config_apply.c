@@ -35,14 +35,6 @@ static __u64 realtime(void)
 
 /* ---- what goes --------------------------------------------------------------------------------*/
 
-static bool lists_listener(const struct config_service *svc, const struct poise_listener_conf *l)
-{
-	for (size_t i = 0; i < svc->conf.listeners; i++)
-		if (config_same_listener(&svc->conf.listener[i], l))
-			return true;
-	return false;
-}
-
 /* The service and all that is in it turn to the file's; what the file lacks then goes. */
 static void adopt(struct applier *a, struct config_service *svc)
 {
@@ -64,7 +56,7 @@ static bool drop_listeners(struct config_service *svc, const struct config_servi
 	for (size_t i = svc->conf.listeners; i-- > 0;) {
 		struct poise_listener_conf l = svc->conf.listener[i];
 
-		if (l.owner != POISE_OWNER_FILE || lists_listener(want, &l))
+		if (l.owner != POISE_OWNER_FILE || config_listener_at(want, &l) >= 0)
 			continue;
 		config_unlisten(svc, &l, NULL);
 		dropped = true;
@@ -149,8 +141,12 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 
 	svc->line = want->line;
 	for (size_t i = 0; i < want->conf.listeners; i++) {
-		if (lists_listener(svc, &want->conf.listener[i]))
+		int at = config_listener_at(svc, &want->conf.listener[i]);
+
+		if (at >= 0) {
+			svc->conf.listener[at].owner = POISE_OWNER_FILE;
 			continue;
+		}
 		if (config_listen(a->work, svc, &want->conf.listener[i], a->err))
 			return -1;
 		*changed = true;

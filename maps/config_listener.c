@@ -149,6 +149,14 @@ static int listener_cmp(const struct poise_listener_conf *a, const struct poise_
 	return order ? order : a->proto - b->proto;
 }
 
+int config_listener_at(const struct config_service *svc, const struct poise_listener_conf *l)
+{
+	for (int i = 0; i < svc->conf.listeners; i++)
+		if (config_same_listener(&svc->conf.listener[i], l))
+			return i;
+	return -1;
+}
+
 int config_listen(struct config *cfg, struct config_service *svc,
 		  const struct poise_listener_conf *l, struct poise_error *err)
 {
@@ -183,18 +191,16 @@ int config_unlisten(struct config_service *svc, const struct poise_listener_conf
 {
 	struct poise_service_conf *conf = &svc->conf;
 	char text[POISE_ENDPOINT_TEXT];
-	size_t at = 0;
+	int at = config_listener_at(svc, l);
 
-	while (at < conf->listeners && !config_same_listener(&conf->listener[at], l))
-		at++;
-	if (at == conf->listeners) {
+	if (at < 0) {
 		poise_fail(err, POISE_E_NOT_FOUND, "does not listen there");
 		poise_error_about(err, "listener %s", poise_format_listener(l, text, sizeof(text)));
 		return poise_error_about(err, "service \"%s\"", conf->name);
 	}
 	conf->listeners--;
 	memmove(conf->listener + at, conf->listener + at + 1,
-		(conf->listeners - at) * sizeof(*conf->listener));
+		(size_t)(conf->listeners - at) * sizeof(*conf->listener));
 	memset(conf->listener + conf->listeners, 0, sizeof(*conf->listener));
 	return 0;
 }

@@ -101,8 +101,8 @@ static bool hop_source(const struct net_route *r, const struct hop_want *want, s
 	if (poise_addr_is_zero(source))
 		source = &r->prefsrc;
 	if (poise_addr_is_zero(source)) {
-		snprintf(hop->remedy, sizeof(hop->remedy), "poise service set NAME source%c ADDR",
-			 v4 ? '4' : '6');
+		snprintf(hop->remedy, sizeof(hop->remedy), "poise service set NAME %s ADDR",
+			 v4 ? "source" : "source6");
 		return no(hop, "this host has no IPv%c address to send from", v4 ? '4' : '6');
 	}
 	if (v4)
@@ -131,6 +131,7 @@ static bool hop_neigh(const struct net_neigh *e, const char *device, __u64 now, 
 	}
 	if (e->state & NUD_FAILED)
 		return no(hop, "%s on %s does not answer (neighbour FAILED)", addr, device);
+	hop->pending = true;
 	return no(hop, "waiting for %s to answer on %s", addr, device);
 }
 

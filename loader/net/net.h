@@ -23,6 +23,7 @@ struct net_hop {
 	__u64 nexthop;	 /* for struct poise_member; 0 unresolved, or no path was made */
 	char why[128];	 /* empty: it has one */
 	char remedy[64]; /* a command that would help; empty none */
+	bool pending;	 /* the neighbour was asked and may still answer */
 	__u8 mac[6];
 	struct poise_path path; /* as it would be asked of instance_path */
 };

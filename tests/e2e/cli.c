@@ -465,3 +465,23 @@ Test(cli, decap_on_the_backend_side)
 	cr_assert_eq(host_poise(&h, "decap detach e0"), 1);
 	cr_assert_eq(host_poise(&h, "decap attach e0"), 2);
 }
+
+/* A file that cannot be committed leaves also the devices as they were. */
+Test(cli, a_refused_file_changes_no_device)
+{
+	site();
+	host_run(&h,
+		 "{ echo 'interfaces: [ { device: e0, mode: generic } ]'; echo services:; "
+		 "for i in $(seq 4096); do echo \"- { name: s$i, forward: l2, "
+		 "listen: '10.9.$((i / 256)).$((i %% 256)):80' }\"; done; } > %s/many.yaml",
+		 h.dir);
+	cr_assert_eq(host_poise(&h, "apply %s/many.yaml", h.dir), 1);
+	cr_assert(strstr(h.err, "4097 services, and this instance has room for 4096"), "%s", h.err);
+	host_must(&h, "save");
+	cr_assert(strstr(h.out, "{ device: e0 }"), "%s", h.out);
+	host_run(&h, "echo 'interfaces: [ { device: e0, mode: generic } ]' > %s/mode.yaml", h.dir);
+	host_must(&h, "apply %s/mode.yaml --allow-empty", h.dir);
+	cr_assert(strstr(h.out, "1 device attached or changed"), "%s", h.out);
+	host_must(&h, "save");
+	cr_assert(strstr(h.out, "{ device: e0, mode: generic }"), "%s", h.out);
+}

@@ -178,7 +178,7 @@ Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = 60)
 	lab_stop(pid, SIGKILL);
 
 	/* As after a reboot: no maps, and a file that cannot be read. */
-	lab_until(&lab, "lb1", 5, "poise reset"); /* refused while the last heartbeat is fresh */
+	lab_must(&lab, "lb1", "poise reset"); /* though its last heartbeat is fresh */
 	lab_must(&lab, "lb1", "echo '{' > " FILE_AT);
 	pid = lab_poised(&lab, "lb1", CONFIG);
 	lab_must(&lab, "lb1", "poise save | cmp - /run/before");
@@ -191,6 +191,32 @@ Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = 60)
 	lab_stop(pid, SIGTERM);
 	pid = lab_poised(&lab, "lb1", CONFIG);
 	lab_must(&lab, "lb1", "poise show mended");
+	lab_stop(pid, SIGTERM);
+	lab_down(&lab);
+}
+
+/* A command that adds backends returns when poised has reached them, and names who it cannot. */
+Test(daemon, backends_that_came_are_reached_or_named, .timeout = 60)
+{
+	const char *out;
+	pid_t pid;
+
+	lab_up(&lab, "--backends 2");
+	write_file("web");
+	pid = lab_poised(&lab, "lb1", CONFIG);
+	lab_must(&lab, "lb1", "poise service add more 192.0.2.10:81 forward l2");
+	out = lab_must(&lab, "lb1",
+		       "poise backend add more 10.0.0.1 10.0.0.2 && "
+		       "poise show more --no-header --columns backend,state");
+	cr_assert_not(strstr(out, "cannot be reached"), "%s", out);
+	cr_assert(strstr(out, "   10.0.0.1  up\n   10.0.0.2  up\n"), "%s", out);
+	out = lab_must(&lab, "lb1", "poise backend add more 10.0.0.77 203.0.113.1");
+	cr_assert(strstr(out, "backend 10.0.0.77 of more cannot be reached: waiting for"), "%s",
+		  out);
+	cr_assert(strstr(out, "backend 203.0.113.1 of more cannot be reached: behind gateway"),
+		  "%s", out);
+	out = lab_must(&lab, "lb1", "poise backend set more 10.0.0.1 weight 2");
+	cr_assert_not(strstr(out, "cannot be reached"), "who did not come: %s", out);
 	lab_stop(pid, SIGTERM);
 	lab_down(&lab);
 }

@@ -285,6 +285,23 @@ Test(apply, what_a_hand_put_into_a_service_of_the_file_stays)
 	config_free(live);
 }
 
+/* ... until the file names it: then it is the file's, and goes when the file drops it. */
+Test(apply, the_file_takes_over_what_a_hand_put_there)
+{
+	struct config *live = live_from(WEB);
+
+	add_by(POISE_OWNER_HAND, live, "web", "192.0.2.7:80", "10.0.0.7");
+	apply(live,
+	      "services:\n  - { name: web, forward: l2, listen: [ \"192.0.2.7:80\", "
+	      "\"192.0.2.8:80\" ], backends: [ 10.0.0.7 ] }\n",
+	      0);
+	apply(live, "services:\n  - { name: web, forward: l2, listen: \"192.0.2.8:80\" }\n", 0);
+	cr_expect(config_member_leaving(member(live, "web", "10.0.0.7")));
+	cr_expect_eq(config_service_named(live, "web")->conf.listeners, 1);
+	cr_expect_null(config_service_find(live, "192.0.2.7:80", NULL));
+	config_free(live);
+}
+
 /* save, an edit, apply: the file takes over what was made by hand, in one step. */
 Test(apply, the_file_adopts_what_it_names)
 {

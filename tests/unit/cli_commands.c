@@ -185,6 +185,63 @@ Test(commands, a_change_prints_one_sentence_and_quiet_prints_none)
 	cr_assert_eq(c.status, 0);
 	cr_assert_str_empty(c.out);
 	cr_assert_str_empty(c.err);
+	command(&c, "service set web idle 3h -q --json");
+	cr_assert_eq(c.status, 0);
+	cr_assert_str_empty(c.out);
+}
+
+/* As if `apply` had made web and all that is in it. */
+static void give_to_file(void)
+{
+	struct config *cfg;
+	struct config_service *svc;
+
+	cr_assert_eq(instance_lock(c.cli.instance, NULL), 0);
+	cr_assert_eq(instance_load(c.cli.instance, &cfg, NULL), 0);
+	svc = config_service_find(cfg, "web", NULL);
+	svc->conf.r.owner = POISE_OWNER_FILE;
+	for (size_t i = 0; i < svc->members; i++)
+		svc->member[i].conf.r.owner = POISE_OWNER_FILE;
+	for (unsigned int i = 0; i < svc->conf.listeners; i++)
+		svc->conf.listener[i].owner = POISE_OWNER_FILE;
+	cr_assert_eq(instance_commit(c.cli.instance, cfg, NULL, NULL), 0);
+	instance_unlock(c.cli.instance);
+	config_free(cfg);
+}
+
+/* apply undoes what the file says otherwise, and leaves what a hand added. */
+Test(commands, what_an_apply_would_undo_is_said_and_nothing_else)
+{
+	static const struct {
+		const char *line, *note, *not ;
+	} changes[] = {
+		{"service set web idle 1h", "the next apply of it undoes this", "leaves"},
+		{"backend set web three weight 4", "the next apply of it undoes this", "leaves"},
+		{"backend add web 10.0.0.9", "leaves what was added by hand", "undoes"},
+		{"service listen web 192.0.2.11:80", "leaves what was added by hand", "undoes"},
+		{"backend set web 10.0.0.9 weight 4", NULL, "undoes"},
+		{"backend set web 10.0.0.9 three weight 5", "undoes this", NULL},
+		{"service unlisten web 192.0.2.11:80", NULL, "undoes"},
+		{"backend del web 10.0.0.9", NULL, "undoes"},
+		{"backend del web three", "the next apply of it undoes this", NULL},
+	};
+
+	give_to_file();
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		cr_assert_eq(command(&c, "%s", changes[i].line), 0, "%s", c.err);
+		cr_expect(!changes[i].note || strstr(c.out, changes[i].note), "%s: %s",
+			  changes[i].line, c.out);
+		cr_expect(!changes[i].not || !strstr(c.out, changes[i].not ), "%s: %s",
+			  changes[i].line, c.out);
+	}
+}
+
+Test(commands, a_backend_that_is_said_twice_is_meant_once)
+{
+	cr_assert_eq(command(&c, "backend drain all three 10.0.0.3"), 0, "%s", c.err);
+	cr_assert(!strncmp(c.out, "backend three of web drains: ", 29), "%s", c.out);
+	cr_assert_eq(command(&c, "backend enable web three 10.0.0.3 three"), 0, "%s", c.err);
+	cr_assert(!strncmp(c.out, "backend three of web enabled", 28), "%s", c.out);
 }
 
 Test(commands, a_service_answers_to_its_listeners)

@@ -255,7 +255,7 @@ static const struct {
 	 POISE_L2},
 	{"the route leaves by a device that is gone", "", {.dst = "10.0.0.9", .oif = 99}, POISE_L2},
 	{"this host has no IPv4 address to send from",
-	 "poise service set NAME source4 ADDR",
+	 "poise service set NAME source ADDR",
 	 {.dst = "10.0.0.9", .oif = ETH0},
 	 POISE_IPIP},
 	{"this host has no IPv6 address to send from",
