@@ -243,9 +243,13 @@ int cmd_map_show(struct cli *c)
 	return cli_no_more(c) ? -1 : show_entries(c, &view[k], key, key + 1, true);
 }
 
+/* Differences shown: where one map is spoilt there may be thousands. JSON has them all. */
+#define CHECK_SHOWN 50
+
 struct checking {
 	struct cli *c;
 	struct json_object *list;
+	int shown;
 };
 
 static void report(void *ctx, const char *map, const char *sentence)
@@ -254,7 +258,8 @@ static void report(void *ctx, const char *map, const char *sentence)
 	struct json_object *o;
 
 	if (!k->list) {
-		fprintf(k->c->out, "%s: %s\n", map, sentence);
+		if (k->shown++ < CHECK_SHOWN)
+			fprintf(k->c->out, "%s: %s\n", map, sentence);
 		return;
 	}
 	o = json_object_new_object();
@@ -283,6 +288,9 @@ int cmd_map_check(struct cli *c)
 		json_print(c, o);
 	} else if (!differences && !c->quiet) {
 		fprintf(c->out, "every map is what the configuration asks for.\n");
+	} else if (differences > CHECK_SHOWN) {
+		fprintf(c->out, "and %d more differences (--json names all)\n",
+			differences - CHECK_SHOWN);
 	}
 	return differences ? CLI_NO : CLI_OK;
 }

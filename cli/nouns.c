@@ -4,8 +4,6 @@
 
 #include "transact.h"
 
-#define BOOT_DIR "/etc/poise"
-
 struct config_service *cli_service(struct cli *c)
 {
 	const char *word = cli_need(c, "SERVICE");
@@ -127,14 +125,9 @@ const char *cli_owner(int owner)
 
 const char *cli_boot_file(const struct cli *c, char *buf, size_t size)
 {
-	const char *name = c->where.name ? c->where.name : POISE_DEFAULT_INSTANCE;
-
-	if (c->instance && c->instance->meta->boot_file[0])
-		snprintf(buf, size, "%.*s", (int)sizeof(c->instance->meta->boot_file),
-			 (const char *)c->instance->meta->boot_file);
-	else if (!strcmp(name, POISE_DEFAULT_INSTANCE))
-		snprintf(buf, size, "%s/poise.yaml", BOOT_DIR);
-	else
-		snprintf(buf, size, "%s/%s.yaml", BOOT_DIR, name);
+	if (!c->instance || !c->instance->meta->boot_file[0])
+		return instance_boot_file(&c->where, buf, size);
+	snprintf(buf, size, "%.*s", (int)sizeof(c->instance->meta->boot_file),
+		 (const char *)c->instance->meta->boot_file);
 	return buf;
 }

@@ -14,7 +14,8 @@ static const struct {
 	const char *argument;
 	const char *help;
 } table[] = {
-	{'c', "config", "FILE", "what to apply at first and on reload (" POISED_CONFIG ")"},
+	{'c', "config", "FILE",
+	 "applied at first and on reload (" POISE_BOOT_DIR "/poise.yaml or NAME.yaml)"},
 	{'i', "instance", "NAME", "which balancer of this host (" POISE_DEFAULT_INSTANCE ")"},
 	{'p', "pin", "DIR", "where its maps are pinned (" POISE_PIN_ROOT ")"},
 	{'s', "state", "DIR", "where the last good state is kept (" POISED_STATE ")"},
@@ -76,7 +77,6 @@ int options_parse(struct options *o, int argc, char **argv, struct poise_error *
 	int letter;
 
 	*o = (struct options){
-		.config = POISED_CONFIG,
 		.state = state ? state : POISED_STATE,
 		.log_level = LOG_LEVEL_INFO,
 	};
@@ -103,5 +103,7 @@ int options_parse(struct options *o, int argc, char **argv, struct poise_error *
 	}
 	if (optind < argc)
 		return poise_fail(err, POISE_E_USAGE, "unexpected argument %s", argv[optind]);
+	if (!o->config_given)
+		o->config = instance_boot_file(&o->where, o->config_own, sizeof(o->config_own));
 	return 0;
 }

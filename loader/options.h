@@ -6,13 +6,13 @@
 #include "../maps/instance.h"
 #include "log.h"
 
-#define POISED_CONFIG "/etc/poise/poise.yaml"
-#define POISED_STATE  "/var/lib/poise"
+#define POISED_STATE "/var/lib/poise"
 
 struct options {
 	const char *config;
-	bool config_given; /* by name: then its absence is a fault */
-	const char *state; /* directory of the last good state */
+	bool config_given;    /* by name: then its absence is a fault */
+	char config_own[128]; /* what config points to when it was not given */
+	const char *state;    /* directory of the last good state */
 	struct instance_where where;
 	int log_level;
 	enum { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_HELP, OPTIONS_VERSION } what;

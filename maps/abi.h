@@ -39,9 +39,9 @@
 /* Every pinned map, in the order of creation. M(name) with name as pinned. */
 #define POISE_MAPS(M)                                                                              \
 	M(meta)                                                                                    \
-	M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services) M(members)       \
-		M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)         \
-			M(rates)
+	M(service_conf)                                                                            \
+	M(member_conf) M(listeners) M(listener_seeds) M(services) M(members) M(table) M(paths)     \
+		M(devmap) M(flows) M(counters) M(own) M(others) M(drops) M(rates)
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
@@ -502,7 +502,7 @@ struct poise_meta {
 	__u32 paths;
 	__u32 cpus;	    /* possible CPUs */
 	__u32 jiffies_mult; /* poise_jiffies_mult as measured at load: 2^32 / HZ; 0 unknown */
-	__u32 spare0;
+	__u32 listeners;    /* the limit; there are at least twice as many slots */
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
 	char instance[POISE_NAME_MAX];

@@ -246,6 +246,15 @@ void instance_format(struct instance *i, const char *name, const struct config_l
 }
 
 /* Shared, so that a test's child that is killed leaves what it had stored. */
+char *instance_boot_file(const struct instance_where *where, char *buf, size_t size)
+{
+	const char *name = where->name ? where->name : POISE_DEFAULT_INSTANCE;
+	bool first = !strcmp(name, POISE_DEFAULT_INSTANCE);
+
+	snprintf(buf, size, "%s/%s.yaml", POISE_BOOT_DIR, first ? "poise" : name);
+	return buf;
+}
+
 struct instance *instance_anonymous(const struct config_limits *limits)
 {
 	static const __u64 hash_key[2] = {0x0f1e2d3c4b5a6978, 0x8796a5b4c3d2e1f0};

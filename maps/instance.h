@@ -15,6 +15,7 @@
 
 #define POISE_PIN_ROOT	       "/sys/fs/bpf/poise"
 #define POISE_DEFAULT_INSTANCE "default"
+#define POISE_BOOT_DIR	       "/etc/poise"
 
 struct instance_where {
 	const char *root; /* NULL: POISE_PIN_ROOT; --pin */
@@ -42,8 +43,8 @@ struct instance {
 	struct poise_rate *rates;
 	int devmap_fd;
 	int drops_fd;
-	int sweep_fd; /* pinned program prog_sweep; -1 if absent (unit tests) */
-	bool anonymous; /* tests: maps are plain memory, no grace periods, no locks */
+	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */
+	bool anonymous;		    /* tests: maps are plain memory, no grace periods, no locks */
 	struct poise_meta identity; /* meta's first part as it was when opened: the true sizes */
 };
 
@@ -52,6 +53,10 @@ struct instance {
 int instance_open(struct instance **out, const struct instance_where *where,
 		  struct poise_error *err);
 void instance_close(struct instance *i);
+
+/* The file that is applied when the instance's maps are created, unless one is named: poise.yaml
+ * of the default instance, NAME.yaml of another. Into buf; returns buf. */
+char *instance_boot_file(const struct instance_where *where, char *buf, size_t size);
 
 /* An instance of plain memory with these limits: unit tests, fuzzing, benchmarks of maps/. */
 struct instance *instance_anonymous(const struct config_limits *limits);
@@ -75,8 +80,8 @@ int instance_load(struct instance *i, struct config **cfg, struct poise_error *e
 struct instance_change {
 	unsigned int services; /* records written */
 	unsigned int members;
-	unsigned int tables;   /* rebuilt */
-	__u64 flows;	       /* live flows of members that left or were cut */
+	unsigned int tables; /* rebuilt */
+	__u64 flows;	     /* live flows of members that left or were cut */
 };
 
 /* Makes cfg the configuration in force: validates, gives ids, writes the other copies, commits,
@@ -107,24 +112,24 @@ void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 
  * difference. Returns their number, 0 if none. Takes no lock; call it under the lock to be exact
  * while others write. */
 typedef void (*instance_report)(void *ctx, const char *map, const char *sentence);
-int instance_check(struct instance *i, instance_report report, void *ctx,
-		   struct poise_error *err);
+int instance_check(struct instance *i, instance_report report, void *ctx, struct poise_error *err);
 
 /* Test hook: called before every single store to a map, with a running number; may _exit. */
 extern void (*instance_step)(unsigned long n);
 
-/* ---- next hops: written by poised, or by the CLI when it does not run. Lock held for both. -----*/
+/* ---- next hops: written by poised, or by the CLI when it does not run. Lock held for both.
+ * -----*/
 
 /* The index of a path equal to *want (ifindex, smac, mtu, vlans, sources), made if need be.
  * 0 and an error if paths are exhausted. */
 __u16 instance_path(struct instance *i, const struct poise_path *want, struct poise_error *err);
-#define INSTANCE_NEXTHOP(mac, path)                                                        \
-	((__u64)(mac)[0] | (__u64)(mac)[1] << 8 | (__u64)(mac)[2] << 16 |                  \
-	 (__u64)(mac)[3] << 24 | (__u64)(mac)[4] << 32 | (__u64)(mac)[5] << 40 |           \
-	 (__u64)(path) << 48)
+#define INSTANCE_NEXTHOP(mac, path)                                                                \
+	((__u64)(mac)[0] | (__u64)(mac)[1] << 8 | (__u64)(mac)[2] << 16 | (__u64)(mac)[3] << 24 |  \
+	 (__u64)(mac)[4] << 32 | (__u64)(mac)[5] << 40 | (__u64)(path) << 48)
 void instance_set_nexthop(struct instance *i, __u16 member, __u64 nexthop);
 
-/* ---- what is going on --------------------------------------------------------------------------*/
+/* ---- what is going on
+ * --------------------------------------------------------------------------*/
 struct instance_stats {
 	__s64 flows; /* live */
 	__u64 packets, bytes, opened, closed;
@@ -149,8 +154,7 @@ enum poise_rank instance_member_rank(const struct config_service *svc,
 				     const struct config_member *m, __u64 now_realtime_ns);
 
 /* Calls one(word, bucket, slot) for every used flow word; stops when it returns false. */
-void instance_flows(const struct instance *i,
-		    bool (*one)(void *ctx, __u64 word), void *ctx);
+void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx);
 /* Seconds on the stamps' clock now, and how long ago a word was stamped. */
 __u32 instance_stamp_now(const struct instance *i);
 __u32 instance_word_age(const struct instance *i, __u64 word);

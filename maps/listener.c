@@ -300,7 +300,7 @@ void listener_repair(struct listeners *ls)
 int listener_plan(const struct instance *i, const struct config *cfg, struct poise_error *err)
 {
 	__u8 *keys = calloc(i->meta->listener_seeds, 1);
-	__u32 total = 0, limit = i->meta->listener_slots / 2;
+	__u32 total = 0, limit = i->meta->listeners;
 	bool crowded = false;
 
 	if (!keys)

@@ -115,7 +115,7 @@ static void load_identity(const struct instance *i, struct config *cfg)
 	cfg->limits = (struct config_limits){
 		.services = meta->services - 1,
 		.backends = meta->members - 1,
-		.listeners = meta->listener_slots / 2,
+		.listeners = meta->listeners,
 		.flow_slots = meta->flow_buckets * POISE_BUCKET_WORDS,
 		.table_slots = meta->table_slots,
 		.paths = meta->paths - 1,

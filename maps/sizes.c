@@ -58,6 +58,7 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 	meta->listener_slots = slots < LISTENER_SLOTS_LEAST ? LISTENER_SLOTS_LEAST : slots;
 	meta->listener_seeds = meta->listener_slots / 2 / LISTENERS_PER_SEED;
 	meta->paths = limits->paths + 1;
+	meta->listeners = limits->listeners;
 }
 
 __u32 sizes_cpus(void)

@@ -176,7 +176,7 @@ Test(options, defaults_and_values)
 	struct options o;
 
 	cr_assert_eq(parse(&o, &err, "poised"), 0);
-	cr_assert_str_eq(o.config, POISED_CONFIG);
+	cr_assert_str_eq(o.config, "/etc/poise/poise.yaml");
 	cr_assert_not(o.config_given);
 	cr_assert_null(o.where.name);
 	cr_assert_eq(parse(&o, &err, "poised -c a.yaml --instance edge --log-level debug"), 0);
