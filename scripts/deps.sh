@@ -33,7 +33,6 @@ ping:iputils-ping
 tcpdump:tcpdump
 nsenter:util-linux
 valgrind:valgrind
-python3:python3
 mandoc:mandoc
 qemu-system-x86_64:qemu-system-x86
 busybox:busybox-static
