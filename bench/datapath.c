@@ -33,7 +33,7 @@ static void interrupted(int sig)
 	(void)sig;
 }
 
-static int best_of(struct measure *m, struct balancer *b, const struct row *row,
+static int best_of(struct measure *m, struct balancer *b, const struct row *row, int prog_fd,
 		   const struct options *o, struct figure *best)
 {
 	struct poise_error err = {0};
@@ -44,10 +44,10 @@ static int best_of(struct measure *m, struct balancer *b, const struct row *row,
 		fprintf(stderr, ": cannot empty the flow table: %s\n", err.message);
 		return -1;
 	}
-	if (measure_warm(m, row, b->prog_fd))
+	if (measure_warm(m, row, prog_fd))
 		goto refused;
 	for (unsigned int run = 0; run < o->runs; run++) {
-		if (measure_run(m, row, b->prog_fd, o->rounds, &f))
+		if (measure_run(m, row, prog_fd, o->rounds, &f))
 			goto refused;
 		fprintf(stderr, " %.2f", f.ratio_median);
 		if (!run || f.ratio_median < best->ratio_median)
@@ -77,8 +77,13 @@ static void print_head(const struct balancer *b)
 
 static void print_row(const struct row *row, const struct figure *f)
 {
-	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f %9.2f  ", row->name, f->ratio_median,
-	       f->ratio_min, f->ratio_max, f->ns_median, f->floor_ns_median, row->required);
+	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
+	       f->ratio_max, f->ns_median, f->floor_ns_median);
+	if (!row->required) {
+		printf("%9s\n", "-");
+		return;
+	}
+	printf("%9.2f  ", row->required);
 	if (f->is_void)
 		printf("void: %llu unexpected\n", (unsigned long long)f->unexpected);
 	else
@@ -113,13 +118,16 @@ static int measure_all(struct measure *m, struct balancer *b, const struct optio
 {
 	json_object *list = json_object_new_array();
 	struct figure f;
-	int rc = 0;
+	int rc;
 
 	print_head(b);
+	rc = best_of(m, b, &row_bare, measure_bare(m), o, &f);
+	if (!rc)
+		print_row(&row_bare, &f);
 	for (size_t n = 0; n < rows_count && !rc; n++) {
 		if (!chosen(&rows[n], o))
 			continue;
-		rc = best_of(m, b, &rows[n], o, &f);
+		rc = best_of(m, b, &rows[n], b->prog_fd, o, &f);
 		if (rc)
 			break;
 		print_row(&rows[n], &f);
