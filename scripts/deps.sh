@@ -32,6 +32,7 @@ ethtool:ethtool
 ping:iputils-ping
 tcpdump:tcpdump
 nsenter:util-linux
+sysctl:procps
 valgrind:valgrind
 mandoc:mandoc
 qemu-system-x86_64:qemu-system-x86
