@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Step 1: what is in the frame. Answers false for all that cannot be for a service, which then
- * passes untouched: not IP, fragments, neither TCP nor UDP, headers cut short, lengths beyond the
- * frame. The IP length counts, never the frame's: short frames are padded.
+ * Step 1: what is in the frame. Answers false for all that is no whole packet of TCP or UDP: not
+ * IP, fragments, other protocols, headers cut short, lengths beyond the frame; rare.h looks
+ * closer. The IP length counts, never the frame's: short frames are padded.
  *
  * Inlined: Ethernet, IPv4 with or without options, IPv6. Called: VLAN tags, extension headers.
  */
@@ -51,8 +51,9 @@ __noinline __u32 parse_tags(struct xdp_md *ctx)
 	return type << 16 | (sizeof(*eth) + 2 * sizeof(*tag));
 }
 
-/* Follows IPv6 extension headers from offset `at`, where a header of kind `next` begins; the offset
- * of TCP or UDP with its number in the high half, 0 if there is none to be had. */
+/* Follows IPv6 extension headers from offset `at`, where a header of kind `next` begins, to the
+ * first that cannot be stepped over: its offset with its number in the high half. 0 if it is too
+ * far, or if the destination is only a station on the way. */
 __noinline __u32 parse_extensions(struct xdp_md *ctx, __u32 at, __u32 next)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -61,17 +62,14 @@ __noinline __u32 parse_extensions(struct xdp_md *ctx, __u32 at, __u32 next)
 	for (int i = 0; i <= IP6_EXTENSIONS; i++) {
 		struct extension *e;
 
-		if (next == IPPROTO_TCP || next == IPPROTO_UDP)
-			return next << 16 | at;
 		if (at > limit || at > IP6_CHAIN_MAX * 2)
 			return 0;
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS && next != IPPROTO_ROUTING)
+			return next << 16 | at;
 		e = data + at;
 		if ((void *)(e + 1) > end)
 			return 0;
-		/* A fragment, or a destination that is only a station on the way, is not for us. */
 		if (next == IPPROTO_ROUTING && e->left)
-			return 0;
-		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS && next != IPPROTO_ROUTING)
 			return 0;
 		next = e->next;
 		at += (e->length + 1) * 8;
@@ -113,17 +111,17 @@ static __always_inline __u64 addr_mapped(__be32 addr)
 	return (__u64)addr << 32 | bpf_htonl(0xffff);
 }
 
-static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p)
+/* The IPv4 header; *l4 is where it ends. whole: fragments are refused. */
+static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p, __u32 *l4, bool whole)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct iphdr *ip = data + p->l3;
-	__u32 header;
 
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
 		return false;
-	if (ip->frag_off & bpf_htons(IP4_FRAGMENT))
+	if (whole && ip->frag_off & bpf_htons(IP4_FRAGMENT))
 		return false;
-	header = ip->ihl * 4;
+	*l4 = p->l3 + ip->ihl * 4;
 	p->length = bpf_ntohs(ip->tot_len);
 	/* As numbers: 6.12's verifier knows no range of a byte-swapped one, and takes no such
 	 * offset. */
@@ -134,7 +132,7 @@ static __always_inline bool parse_ip4(struct xdp_md *ctx, struct packet *p)
 	p->proto = ip->protocol;
 	p->tos = ip->tos;
 	p->ttl = ip->ttl;
-	return parse_l4(ctx, p, p->l3 + header, p->length - header);
+	return true;
 }
 
 static __always_inline void addr_copy(union poise_addr *to, const struct in6_addr *from)
@@ -142,11 +140,11 @@ static __always_inline void addr_copy(union poise_addr *to, const struct in6_add
 	__builtin_memcpy(to, from, sizeof(*to));
 }
 
-static __always_inline bool parse_ip6(struct xdp_md *ctx, struct packet *p)
+/* The IPv6 header and its extensions; *l4 is where they end. */
+static __always_inline bool parse_ip6(struct xdp_md *ctx, struct packet *p, __u32 *l4)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct ipv6hdr *ip = data + p->l3;
-	__u32 l4 = p->l3 + sizeof(*ip);
 	__u32 length;
 
 	if ((void *)(ip + 1) > end || ip->version != 6)
@@ -161,26 +159,28 @@ static __always_inline bool parse_ip6(struct xdp_md *ctx, struct packet *p)
 	p->proto = ip->nexthdr;
 	p->tos = bpf_ntohs(*(__be16 *)ip) >> 4;
 	p->ttl = ip->hop_limit;
+	*l4 = p->l3 + sizeof(*ip);
 	if (UNLIKELY(p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)) {
-		__u32 found = parse_extensions(ctx, l4, p->proto);
+		__u32 found = parse_extensions(ctx, *l4, p->proto);
 
 		p->proto = found >> 16;
-		l4 = found & 0x7ff;
+		*l4 = found & 0x7ff;
 	}
-	return parse_l4(ctx, p, l4, p->l3 + length - l4);
+	return true;
 }
 
-static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
+/* The link header: p->l3, and the type of what follows; 0: for nobody here. */
+static __always_inline __be16 parse_link(struct xdp_md *ctx, struct packet *p)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct ethhdr *eth = data;
 	__be16 type;
 
 	if ((void *)(eth + 1) > end)
-		return false;
+		return 0;
 	/* Sent to a group: unicast IP in such a frame is nobody's to forward (RFC 1122, 3.3.6). */
 	if (eth->h_dest[0] & 1)
-		return false;
+		return 0;
 	type = *(__be16 *)(data + offsetof(struct ethhdr, h_proto));
 	p->l3 = sizeof(*eth);
 	if (UNLIKELY(is_vlan(type))) {
@@ -189,11 +189,21 @@ static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
 		type = found >> 16;
 		p->l3 = found & 0x1f;
 	}
-	if (type == bpf_htons(ETH_P_IP))
-		return parse_ip4(ctx, p);
-	if (type == bpf_htons(ETH_P_IPV6))
-		return parse_ip6(ctx, p);
-	return false;
+	return type;
+}
+
+static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
+{
+	__be16 type = parse_link(ctx, p);
+	__u32 l4;
+
+	if (type == bpf_htons(ETH_P_IP)) {
+		if (!parse_ip4(ctx, p, &l4, true))
+			return false;
+	} else if (type != bpf_htons(ETH_P_IPV6) || !parse_ip6(ctx, p, &l4)) {
+		return false;
+	}
+	return parse_l4(ctx, p, l4, p->l3 + p->length - l4);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "listener.h"
 #include "find.h"
 #include "forward.h"
+#include "rare.h"
 #include "sweep.h"
 
 SEC("xdp")
@@ -17,7 +18,7 @@ int poise_xdp(struct xdp_md *ctx)
 	answer_t member;
 
 	if (!parse(ctx, &p))
-		return XDP_PASS;
+		return rare(ctx);
 	service = listener_find(&p);
 	if (!service)
 		return XDP_PASS;

@@ -316,7 +316,8 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(UNRECORDED, "flow-not-recorded", "the flow's bucket was full of established flows")      \
 	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")          \
 	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn")     \
-	R(ALTERNATE, "alternate", "the table's first choice could not be used")
+	R(ALTERNATE, "alternate", "the table's first choice could not be used")                    \
+	R(ICMP_ERROR, "icmp-error-routed", "an ICMP error went where the packet it quotes belongs")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,

@@ -29,7 +29,6 @@ extern const char peer_vectors[];
 
 #define PING                                                                                       \
 	"it answers echo requests itself; here they are the host's, until addresses are claimed"
-#define ICMP	 "errors that follow the packet they quote are a later part of poise; passed until then"
 #define FRAGMENT "fragments are left to the stack, never dropped (cases.md)"
 #define QUIC                                                                                       \
 	"it reads server ids in QUIC connection ids, and knows one of each family for a server; "  \
@@ -42,8 +41,6 @@ static const struct deviation {
 } deviations[] = {
 	{8, XDP_PASS, PING},
 	{9, XDP_PASS, PING},
-	{10, XDP_PASS, ICMP},
-	{11, XDP_PASS, ICMP},
 	{13, XDP_PASS, FRAGMENT},
 	{14, XDP_PASS, FRAGMENT},
 	{26, XDP_TX, QUIC},
