@@ -255,7 +255,7 @@ int cmd_backend_set(struct cli *c)
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct backend_set set = {0};
-	char text[160];
+	char text[160], now[160];
 	size_t first;
 	int status = -1;
 
@@ -265,9 +265,10 @@ int cmd_backend_set(struct cli *c)
 	if (set_keys(c, &set, true))
 		goto out;
 	if (c->args.words - first == 2)
-		cli_say(c, "%s: %s is now %s; established flows stay where they are.",
-			what(&set, text, sizeof(text)), c->args.word[first],
-			c->args.word[first + 1]);
+		cli_say(c, "%s: %s; established flows stay where they are.",
+			what(&set, text, sizeof(text)),
+			cli_now_is(c, OPTION_BACKEND, c->args.word[first], &set.ref[0].member->conf,
+				   now, sizeof(now)));
 	else
 		cli_say(c, "%s: %zu keys set; established flows stay where they are.",
 			what(&set, text, sizeof(text)), (c->args.words - first) / 2);

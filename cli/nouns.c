@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Services, backends and keys as words of a command line, and back into words. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "transact.h"
@@ -104,6 +105,19 @@ const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_M
 	if (m->conf.name[0])
 		return m->conf.name;
 	return poise_format_endpoint(&m->conf.addr, m->conf.port, buf, POISE_NAME_MAX);
+}
+
+const char *cli_now_is(const struct cli *c, enum option_scope scope, const char *word,
+		       const void *obj, char *buf, size_t size)
+{
+	const struct option *o = cli_key(c, scope, word);
+	char value[POISE_NAME_MAX];
+
+	if (!o)
+		abort(); /* cli_keys has taken it */
+	option_format(o, obj, value, sizeof(value));
+	snprintf(buf, size, "%s is now %s", o->key, value[0] ? value : "none");
+	return buf;
 }
 
 const char *cli_word(enum option_scope scope, const char *key, const void *obj, char *buf,

@@ -67,14 +67,16 @@ int cmd_service_set(struct cli *c)
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	size_t first = c->args.next, pairs = args_left(&c->args) / 2;
+	char text[160];
 
 	if (!svc)
 		return -1;
 	if (cli_keys(c, OPTION_SERVICE, &svc->conf, true))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
 	if (pairs == 1)
-		cli_say(c, "service %s: %s is now %s; established flows stay where they are.",
-			svc->conf.name, c->args.word[first], c->args.word[first + 1]);
+		cli_say(c, "service %s: %s; established flows stay where they are.", svc->conf.name,
+			cli_now_is(c, OPTION_SERVICE, c->args.word[first], &svc->conf, text,
+				   sizeof(text)));
 	else
 		cli_say(c, "service %s: %zu keys set; established flows stay where they are.",
 			svc->conf.name, pairs);

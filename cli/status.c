@@ -127,12 +127,21 @@ static void judge_boot_file(const struct cli *c, struct status *s)
 	config_free(file);
 }
 
+static void judge_gone(void *ctx, const char *device)
+{
+	struct status *s = ctx;
+
+	remark(&s->problems, "%s: poise was attached to it, and it is gone (poise detach %s)",
+	       device, device);
+}
+
 static void judge_devices(const struct cli *c, struct status *s)
 {
 	for (int i = 0; i < s->devices; i++) {
 		if (s->device[i].warning[0])
 			remark(&s->notes, "%s: %s", s->device[i].device, s->device[i].warning);
 	}
+	attach_gone(c->instance, judge_gone, s);
 	if (s->devices)
 		return;
 	if (c->config->services)

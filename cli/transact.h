@@ -61,6 +61,9 @@ const char *cli_member_name(const struct config_member *m, char buf[POISE_NAME_M
 const char *cli_word(enum option_scope scope, const char *key, const void *obj, char *buf,
 		     size_t size);
 const char *cli_owner(int owner);
+/* "policy is now maglev": the KEY that word is and the value it has, as shown. */
+const char *cli_now_is(const struct cli *c, enum option_scope scope, const char *word,
+		       const void *obj, char *buf, size_t size);
 
 /* Notes: that the next apply undoes a change; that it leaves what was added; that nothing leads to
  * an address. */

@@ -24,7 +24,7 @@
 
 static int no_bpffs(const char *root, struct poise_error *err)
 {
-	struct statfs fs;
+	struct statfs fs = {0};
 	char parent[256];
 
 	/* the root itself may not exist before the first instance */
@@ -86,6 +86,8 @@ static int open_pin(const struct instance *i, const char *name, struct poise_err
 		poise_fail_errno(err, "cannot open %s", path);
 	if (fd < 0 && err && err->code == POISE_E_PERMISSION)
 		poise_error_remedy(err, "run it as root, or with CAP_BPF");
+	else if (fd < 0 && errno == ENOENT)
+		poise_error_remedy(err, "poise reset, then apply the configuration anew");
 	return fd;
 }
 

@@ -35,6 +35,9 @@ int attach_device(struct instance *i, const struct config_interface *want,
 int attach_detach(struct instance *i, const char *device, struct poise_error *err);
 /* What is attached, malloc'ed; returns the number or -1. */
 int attach_list(struct instance *i, struct attach_state **list, struct poise_error *err);
+/* Those that were attached and are no more on this host; forgotten by attach_detach, or when poised
+ * starts. */
+int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
 
 /* Removes everything of an instance: links, programs, maps, directory. */
 int attach_reset(const struct instance_where *where, struct poise_error *err);

@@ -54,6 +54,30 @@ static int list_one(void *ctx, const char *name)
 	return 0;
 }
 
+struct gone {
+	const char *dir;
+	void (*one)(void *ctx, const char *device);
+	void *ctx;
+};
+
+static int gone_one(void *ctx, const char *name)
+{
+	const struct gone *g = ctx;
+	struct attach_pin p;
+
+	if (attach_pin_parse(name, &p) && !attach_pinned_ifindex(g->dir, &p))
+		g->one(g->ctx, p.device);
+	return 0;
+}
+
+int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx)
+{
+	struct gone g = {i->dir, one, ctx};
+	struct poise_error ignored;
+
+	return attach_dir_each(i->dir, gone_one, &g, &ignored);
+}
+
 static int by_device(const void *a, const void *b)
 {
 	const struct attach_state *x = a, *y = b;

@@ -485,3 +485,16 @@ Test(cli, a_refused_file_changes_no_device)
 	host_must(&h, "save");
 	cr_assert(strstr(h.out, "{ device: e0, mode: generic }"), "%s", h.out);
 }
+
+Test(cli, a_device_that_is_gone_is_a_problem_until_it_is_forgotten)
+{
+	site();
+	host_run(&h, "ip link add x0 type veth peer name x1");
+	host_must(&h, "attach x0");
+	host_run(&h, "ip link del x0");
+	cr_assert_eq(host_poise(&h, "status"), 3);
+	cr_assert(strstr(h.out, "x0: poise was attached to it, and it is gone"), "%s", h.out);
+	host_must(&h, "detach x0");
+	host_poise(&h, "status");
+	cr_assert_not(strstr(h.out, "x0"), "%s", h.out);
+}

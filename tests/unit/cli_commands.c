@@ -257,6 +257,10 @@ Test(commands, ipvs_words_are_taken_and_shown_in_ours)
 		     c.err);
 	cr_assert_eq(command(&c, "show old --no-header --columns policy,mode"), 0);
 	cr_assert_str_eq(c.out, " source-hash  ipip\n");
+	cr_assert_eq(command(&c, "service set old policy mh"), 0, "%s", c.err);
+	cr_assert(strstr(c.out, "policy is now maglev;"), "%s", c.out);
+	cr_assert_eq(command(&c, "backend set web three weight default"), 0, "%s", c.err);
+	cr_assert(strstr(c.out, "weight is now 1;"), "%s", c.out);
 }
 
 Test(commands, drain_enable_disable_and_default_reset)
