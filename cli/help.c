@@ -39,13 +39,16 @@ static void print_keys(FILE *out, int scope)
 			continue;
 		snprintf(text, sizeof(text), "%s %s", o->key, o->argument);
 		fprintf(out, "  %-*s %s (%s)\n", OPTION_COLUMN, text, o->help,
-			o->fallback ? o->fallback : "must be said");
+			!o->fallback   ? "must be said"
+			: *o->fallback ? o->fallback
+				       : "none");
 	}
 }
 
 static void print_command(FILE *out, const struct cli_command *cmd)
 {
-	fprintf(out, "usage: poise %s %s\n\n%s\n", cmd->name, cmd->usage, cmd->help);
+	fprintf(out, "usage: poise %s%s%s\n\n%s\n", cmd->name, *cmd->usage ? " " : "", cmd->usage,
+		cmd->help);
 	if (cmd->about)
 		fprintf(out, "%s\n", cmd->about);
 	if (cmd->keys != CLI_NO_KEYS)
@@ -72,7 +75,8 @@ static size_t print_lines(FILE *out, const char *group)
 		if (!group && (!section || strcmp(section, cmd->section)))
 			fprintf(out, "\n%s\n", cmd->section);
 		section = cmd->section;
-		fprintf(out, "  poise %s %s\n      %s\n", cmd->name, cmd->usage, cmd->help);
+		fprintf(out, "  poise %s%s%s\n      %s\n", cmd->name, *cmd->usage ? " " : "",
+			cmd->usage, cmd->help);
 		n++;
 	}
 	return n;

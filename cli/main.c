@@ -17,10 +17,14 @@ int main(int argc, char **argv)
 	int status = cli_main(&c, argc - 1, (const char *const *)argv + 1);
 
 	cli_close(&c);
-	/* A full disk or a closed pipe under our output is a failure, too. */
-	if (fflush(stdout) && !status) {
-		perror("poise: standard output");
-		status = 1;
+	/* A full disk or a closed pipe under our output is a failure, too; but not one that has
+	 * changed nothing. */
+	if ((fflush(stdout) || ferror(stdout)) && !status) {
+		bool changed = c.change.services || c.change.members;
+
+		fprintf(stderr, "poise: standard output cannot be written%s\n",
+			changed ? "; the change is done" : "");
+		status = changed ? CLI_NO : 1;
 	}
 	return status;
 }

@@ -380,6 +380,10 @@ Test(cli, output_that_cannot_be_written_is_a_failure)
 	site();
 	cr_assert_eq(host_poise(&h, "show > /dev/full"), 1);
 	cr_assert(strstr(h.err, "standard output"), "%s", h.err);
+	cr_assert_eq(host_poise(&h, "show --json > /dev/full"), 1, "flushed before the end");
+	cr_assert_eq(host_poise(&h, "service set web idle 1h > /dev/full"), 3,
+		     "1: nothing changed");
+	cr_assert(strstr(h.err, "the change is done"), "%s", h.err);
 }
 
 Test(cli, bash_completes_from_the_instance)

@@ -204,7 +204,8 @@ Test(tables, every_command_is_in_help_manual_and_completion)
 		if (cmd->flags & CLI_HIDDEN)
 			continue;
 		cr_assert(strstr(manual, cmd->name), "%s", cmd->name);
-		snprintf(expected, sizeof(expected), "  poise %s %s\n", cmd->name, cmd->usage);
+		snprintf(expected, sizeof(expected), "  poise %s%s%s\n", cmd->name,
+			 *cmd->usage ? " " : "", cmd->usage);
 		cr_assert_eq(command(&c, "help"), 0);
 		cr_assert(strstr(c.out, expected), "%s", expected);
 		if (space)
