@@ -43,7 +43,7 @@ static void remove_dead(void)
 }
 
 static int add_service(struct config *cfg, const char *name, enum row_service which,
-		       enum poise_track track, struct poise_error *err)
+		       enum poise_track track, enum poise_mode mode, struct poise_error *err)
 {
 	struct config_service *svc = config_service_add(cfg, name, POISE_OWNER_HAND, err);
 	struct poise_listener_conf listener = {.port = htons(ROW_PORT), .proto = IPPROTO_TCP};
@@ -54,7 +54,7 @@ static int add_service(struct config *cfg, const char *name, enum row_service wh
 	if (!svc || poise_parse_addr(row_address(which), &listener.addr, err))
 		return -1;
 	svc->conf.policy = POISE_MAGLEV;
-	svc->conf.forward = POISE_IPIP;
+	svc->conf.forward = mode;
 	svc->conf.track = track;
 	if (config_listen(cfg, svc, &listener, err))
 		return -1;
@@ -95,9 +95,10 @@ int balancer_configure(struct instance *i, struct poise_error *err)
 	if (instance_lock(i, err))
 		return -1;
 	if (!instance_load(i, &cfg, err) &&
-	    !add_service(cfg, "auto4", ROW_AUTO4, POISE_TRACK_AUTO, err) &&
-	    !add_service(cfg, "always4", ROW_ALWAYS4, POISE_TRACK_ALWAYS, err) &&
-	    !add_service(cfg, "auto6", ROW_AUTO6, POISE_TRACK_AUTO, err) &&
+	    !add_service(cfg, "auto4", ROW_AUTO4, POISE_TRACK_AUTO, POISE_IPIP, err) &&
+	    !add_service(cfg, "always4", ROW_ALWAYS4, POISE_TRACK_ALWAYS, POISE_IPIP, err) &&
+	    !add_service(cfg, "auto6", ROW_AUTO6, POISE_TRACK_AUTO, POISE_IPIP, err) &&
+	    !add_service(cfg, "gue4", ROW_GUE4, POISE_TRACK_AUTO, POISE_GUE, err) &&
 	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err))
 		rc = 0;
 	config_free(cfg);

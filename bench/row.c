@@ -5,12 +5,14 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
+#include <linux/udp.h>
 #include <string.h>
 
 #include "row.h"
 
-#define OUTER4 ((int)sizeof(struct iphdr))
-#define OUTER6 ((int)sizeof(struct ipv6hdr))
+#define OUTER4	  ((int)sizeof(struct iphdr))
+#define OUTER6	  ((int)sizeof(struct ipv6hdr))
+#define OUTER_UDP ((int)sizeof(struct udphdr))
 
 const struct row rows[] = {
 	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5},
@@ -20,6 +22,7 @@ const struct row rows[] = {
 	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0},
 	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5},
 	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0},
+	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2},
 	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3},
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
@@ -29,6 +32,7 @@ static const char *const addresses[ROW_SERVICES] = {
 	[ROW_AUTO4] = "192.0.2.1",
 	[ROW_ALWAYS4] = "192.0.2.2",
 	[ROW_AUTO6] = "2001:db8::1",
+	[ROW_GUE4] = "192.0.2.3",
 	[ROW_NOBODY] = "192.0.2.9",
 };
 

@@ -15,6 +15,7 @@ enum row_service {
 	ROW_AUTO4,   /* track auto: hash policy, untracked */
 	ROW_ALWAYS4, /* track always */
 	ROW_AUTO6,
+	ROW_GUE4,
 	ROW_NOBODY,
 	ROW_SERVICES,
 };

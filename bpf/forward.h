@@ -8,13 +8,15 @@
 #define POISE_FORWARD_H
 
 #include "count.h"
+#include "gue.h"
 #include "ipip.h"
 #include "l2.h"
 #include "member.h"
 
 #define POISE_MODE_TABLE(M)                                                                        \
 	M(POISE_L2, l2_forward)                                                                    \
-	M(POISE_IPIP, ipip_forward)
+	M(POISE_IPIP, ipip_forward)                                                                \
+	M(POISE_GUE, gue_forward)
 
 static __always_inline answer_t forward_mode(struct xdp_md *ctx, const struct packet *p,
 					     const struct poise_member *m,

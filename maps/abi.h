@@ -182,14 +182,15 @@ enum poise_rank {
 #define POISE_L_FADING	0x00000400u /* admission test applies (policies issue) */
 #define POISE_L_RESET	0x00000800u /* on-down reset (health issue) */
 
-#define POISE_F_V6	0x01 /* the member's address is IPv6 */
-#define POISE_F_ENTROPY 0x02 /* vary the outer source for the receiver's RSS */
+#define POISE_F_V6	     0x01 /* the member's address is IPv6 */
+#define POISE_F_ENTROPY	     0x02 /* vary the outer source for the receiver's RSS */
+#define POISE_F_UDP_CHECKSUM 0x04 /* mode gue: the outer UDP header has a checksum */
 
 #define POISE_INV_WEIGHT_NEVER 0xffffffffu /* not choosable by load-based policies */
 
 /*
  * A member as packets see it: one line. addr, service, mode, port and flags are immutable while
- * the id is in use; live, nexthop, weight and inv_weight change by one store each.
+ * the id is in use; live, nexthop, gue_port, weight and inv_weight change by one store each.
  */
 struct poise_member {
 	union poise_addr addr;
@@ -199,11 +200,13 @@ struct poise_member {
 	__u16 ordinal; /* its place in the service */
 	__u32 inv_weight; /* 2^31 / weight rounded up; POISE_INV_WEIGHT_NEVER */
 	__u16 weight;
-	__u16 port; /* network order, 0: the packet's */
-	__u8 mode;  /* enum poise_mode */
-	__u8 flags; /* POISE_F_* */
-	__u16 fade; /* admitted share in 1/65536, with POISE_L_FADING */
-	__u32 spare[4];
+	__u16 port;	/* network order, 0: the packet's */
+	__u8 mode;	/* enum poise_mode */
+	__u8 flags;	/* POISE_F_* */
+	__u16 fade;	/* admitted share in 1/65536, with POISE_L_FADING */
+	__u16 gue_port; /* network order: destination of mode gue */
+	__u16 spare0;
+	__u32 spare[3];
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
@@ -449,8 +452,10 @@ struct poise_service_conf {
 	__u64 created;	/* CLOCK_REALTIME, ns */
 	__u32 table_at; /* the slots commit reserved in `table`; 0: none yet */
 	__u32 table_slots;
-	__u32 base_at; /* of the separate base table */
-	__u8 spare[832];
+	__u32 base_at;	/* of the separate base table */
+	__u16 gue_port; /* of mode gue, host order */
+	__u8 gue_checksum;
+	__u8 spare[829];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 

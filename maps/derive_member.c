@@ -41,6 +41,7 @@ static void store_words_of_use(struct poise_member *m, const struct poise_member
 		       "one store for both");
 	__u32 fading = m->live & POISE_L_FADING;
 
+	store16(&m->gue_port, want->gue_port); /* before a mode that reads it */
 	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));
 	store16(&m->weight, want->weight);
 	store32(&m->inv_weight, want->inv_weight);

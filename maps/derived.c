@@ -195,7 +195,9 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 		.flags = (conf->addr.q[0] || conf->addr.w[2] != __builtin_bswap32(0xffff)
 				  ? POISE_F_V6
 				  : 0) |
-			 (d->conf->entropy ? POISE_F_ENTROPY : 0),
+			 (d->conf->entropy ? POISE_F_ENTROPY : 0) |
+			 (d->conf->gue_checksum ? POISE_F_UDP_CHECKSUM : 0),
+		.gue_port = __builtin_bswap16(d->conf->gue_port),
 	};
 }
 

@@ -40,7 +40,7 @@ static const struct option_word policies[] = {
 static const struct option_word modes[] = {
 	{.word = "l2", .value = POISE_L2},
 	{.word = "ipip", .value = POISE_IPIP},
-	{.word = "gue", .value = POISE_GUE, .later = true},
+	{.word = "gue", .value = POISE_GUE},
 	{.word = "nat", .value = POISE_NAT, .later = true},
 	{.word = "local", .value = POISE_LOCAL, .later = true},
 	{.word = "dr", .value = POISE_L2, .alias = true},
@@ -83,9 +83,9 @@ const struct option poise_options[] = {
 	 .help = "How a new flow's backend is chosen: by a hash of its 5-tuple, or of its source "
 		 "address alone."},
 	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .always_saved = true,
-	 .words = modes, .argument = "l2|ipip",
+	 .words = modes, .argument = "l2|ipip|gue",
 	 .help = "How a packet reaches its backend: by MAC rewrite on a shared network, or "
-		 "encapsulated; the backend answers the client directly."},
+		 "encapsulated in IP or in UDP; the backend answers the client directly."},
 	{SERVICE(table_size), .key = "table-size", .type = OPTION_TABLE_SIZE, .fallback = "auto",
 	 .always_saved = true, .min = TABLE_MIN, .max = TABLE_MAX, .argument = "auto|SIZE",
 	 .help = "Slots of the service's table; auto goes by the number of its backends."},
@@ -120,13 +120,21 @@ const struct option poise_options[] = {
 	 .argument = "yes|no",
 	 .help = "Varies the outer source by flow, so that a backend's network card spreads "
 		 "encapsulated flows over its queues."},
+	{SERVICE(gue_port), .key = "gue-port", .type = OPTION_U16, .fallback = "6080", .min = 1,
+	 .max = 65535, .argument = "PORT",
+	 .help = "UDP port that backends take packets at in mode gue."},
+	{SERVICE(gue_checksum), .key = "gue-checksum", .type = OPTION_BOOL, .fallback = "no",
+	 .argument = "yes|no",
+	 .help = "Whether the outer UDP header of mode gue has a checksum, over IPv4 and IPv6; "
+		 "packets without a TCP or UDP checksum of their own never have."},
 
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},
 	{BACKEND(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "default",
 	 .set_offset = offsetof(struct poise_member_conf, forward_set), .words = modes,
-	 .argument = "l2|ipip", .help = "Forward mode of this backend; the service's by default."},
+	 .argument = "l2|ipip|gue",
+	 .help = "Forward mode of this backend; the service's by default."},
 	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
 	 .words = admins, .argument = "enabled|draining|disabled",
 	 .help = "Whether the backend may be used: fully, for the flows it has, or not at all."},
