@@ -18,14 +18,18 @@ static const char setup[] =
 
 /* clang-format off */
 
-/* A packet by the three modes of path p: in a frame `in` it leaves in a frame `out`. */
+/* A packet by the modes of path p: in a frame `in` it leaves in a frame `out`. */
 #define MODES(send, p, in, out, what, ip, l4, df)                                          \
 	send("l2 " what, in ip(p, 1) "| " l4, "10.3." #p ".1",                             \
 	     out("b1") ip(p, 1) "ttl 63 | " l4),                                           \
 	send("ipip to IPv4 " what, in ip(p, 2) "| " l4, "10.3." #p ".2",                   \
 	     out("b2") OUTER4("10.3." #p ".2") df "| " ip(p, 2) "| " l4),                  \
 	send("ipip to IPv6 " what, in ip(p, 3) "| " l4, "fd03:" #p "::3",                  \
-	     out("b3") OUTER6("fd03:" #p "::3") "| " ip(p, 3) "| " l4)
+	     out("b3") OUTER6("fd03:" #p "::3") "| " ip(p, 3) "| " l4),                    \
+	send("gue to IPv4 " what, in ip(p, 6) "| " l4, "10.3." #p ".6",                    \
+	     out("b6") OUTER4("10.3." #p ".6") df GUE "| " ip(p, 6) "| " l4),              \
+	send("gue to IPv6 " what, in ip(p, 7) "| " l4, "fd03:" #p "::7",                   \
+	     out("b7") OUTER6("fd03:" #p "::7") GUE "| " ip(p, 7) "| " l4)
 
 /* IPv4 without DF leaves DF unset outside; IPv6 sets it. */
 #define PACKETS(send, p, in, out, what)                                                    \

@@ -13,21 +13,32 @@ static const char setup[] = "services:\n" SETUP_MODES(0);
 #define S1 "ip4 10.1.0.9 > 10.2.0.1 " /* by l2 */
 #define S2 "ip4 10.1.0.9 > 10.2.0.2 " /* by ipip over IPv4 */
 #define S3 "ip4 10.1.0.9 > 10.2.0.3 " /* by ipip over IPv6 */
+#define S6 "ip4 10.1.0.9 > 10.2.0.6 " /* by gue over IPv4 */
+#define S7 "ip4 10.1.0.9 > 10.2.0.7 " /* by gue over IPv6 */
 #define T1 "ip6 fd01::9 > fd02:0::1 "
 #define T2 "ip6 fd01::9 > fd02:0::2 "
 #define T3 "ip6 fd01::9 > fd02:0::3 "
+#define T6 "ip6 fd01::9 > fd02:0::6 "
+#define T7 "ip6 fd01::9 > fd02:0::7 "
 
 #define TCP "| tcp 1234 > 80 A | data 4"
 #define UDP "| udp 1234 > 53 | data 4"
 #define B1  "10.3.0.1"
 #define B2  "10.3.0.2"
 #define B3  "fd03:0::3"
+#define B6  "10.3.0.6"
+#define B7  "fd03:0::7"
 
 #define L2(name, ip, rest) CASE_TX(name, IN0 ip rest, B1, OUT0("b1") ip "ttl 63 " rest)
 #define IN_V4(name, outer, ip, rest)                                                               \
 	CASE_TX(name, IN0 ip rest, B2, OUT0("b2") OUTER4(B2) outer "| " ip rest)
 #define IN_V6(name, outer, ip, rest)                                                               \
 	CASE_TX(name, IN0 ip rest, B3, OUT0("b3") OUTER6(B3) outer "| " ip rest)
+
+#define GUE_V4(name, outer, ip, rest)                                                              \
+	CASE_TX(name, IN0 ip rest, B6, OUT0("b6") OUTER4(B6) outer GUE "| " ip rest)
+#define GUE_V6(name, outer, ip, rest)                                                              \
+	CASE_TX(name, IN0 ip rest, B7, OUT0("b7") OUTER6(B7) outer GUE "| " ip rest)
 
 static const struct packet_case options[] = {
 	L2("l2: 4 bytes of IP options", S1 "opt 4 ", TCP),
@@ -46,6 +57,9 @@ static const struct packet_case options[] = {
 	   "| tcp 1234 > 80 A csum 0xdead | data 4"),
 	IN_V4("4in4: a large packet", "", S2, "| tcp 1234 > 80 A | data 1400"),
 	IN_V6("6in6: a large packet", "", T3, "| udp 1234 > 53 | data 1300"),
+	GUE_V4("gue 4in4: 40 bytes of IP options", "", S6 "opt 40 ", UDP),
+	GUE_V6("gue 4in6: 12 bytes of IP options", "", S7 "opt 12 ", TCP),
+	GUE_V4("gue 4in4: a large packet", "", S6, "| tcp 1234 > 80 A | data 1400"),
 };
 
 static const struct packet_case extensions[] = {
@@ -55,6 +69,8 @@ static const struct packet_case extensions[] = {
 	L2("l2: three kinds", T1, "| hop 8 | dst 8 | route 8 left 0 | dst 32 " TCP),
 	IN_V4("6in4: hop-by-hop options", "df ", T2, "| hop 16 " UDP),
 	IN_V6("6in6: destination options", "", T3, "| dst 64 " TCP),
+	GUE_V4("gue 6in4: hop-by-hop options", "df ", T6, "| hop 16 " UDP),
+	GUE_V6("gue 6in6: destination options", "", T7, "| dst 64 " TCP),
 	CASE_PASS("a routing header still on its way", IN0 T1 "| route 24 left 1 " TCP),
 	CASE_PASS("an atomic fragment header", IN0 T1 "| frag6 " TCP),
 	CASE_PASS("a first IPv6 fragment", IN0 T1 "| frag6 mf " UDP),
@@ -72,6 +88,10 @@ static const struct packet_case dont_fragment[] = {
 	IN_V4("4in4: without DF, number 0xffff", "id 0xffff ", S2 "id 0xffff ", UDP),
 	IN_V4("6in4: DF is set", "df ", T2, TCP),
 	IN_V6("4in6: DF inside", "", S3 "df id 9 ", TCP),
+	GUE_V4("gue 4in4: DF is copied out", "df ", S6 "df id 7 ", TCP),
+	GUE_V4("gue 4in4: without DF the number is copied out", "id 7 ", S6 "id 7 ", UDP),
+	GUE_V4("gue 6in4: DF is set", "df ", T6, TCP),
+	GUE_V6("gue 4in6: DF inside", "", S7 "df id 9 ", TCP),
 };
 
 static const struct packet_case tos[] = {
@@ -88,6 +108,10 @@ static const struct packet_case tos[] = {
 	IN_V4("6in4: ECT(0)", "df tos 2 ", T2 "tos 2 ", TCP),
 	IN_V4("6in4: all ones, and a flow label", "df tos 0xff ", T2 "tos 0xff flow 0xfffff ", TCP),
 	IN_V6("6in6: CS6 and CE", "tos 0xc3 ", T3 "tos 0xc3 ", TCP),
+	GUE_V4("gue 4in4: all ones", "tos 0xff ", S6 "tos 0xff ", TCP),
+	GUE_V4("gue 6in4: ECT(0)", "df tos 2 ", T6 "tos 2 ", TCP),
+	GUE_V6("gue 4in6: CE", "tos 3 ", S7 "tos 3 ", UDP),
+	GUE_V6("gue 6in6: EF", "tos 0xb8 ", T7 "tos 0xb8 flow 0x12345 ", TCP),
 };
 
 #define TTL(n, name, drop) CASE_DROP(name, IN0 n TCP, drop " ttl-expired")
@@ -102,6 +126,8 @@ static const struct packet_case ttl[] = {
 	TTL(S3 "ttl 1 ", "4in6: TTL 1", "s03"),
 	TTL(T2 "ttl 1 ", "6in4: hop limit 1", "s02"),
 	TTL(T3 "ttl 0 ", "6in6: hop limit 0", "s03"),
+	TTL(S6 "ttl 1 ", "gue 4in4: TTL 1", "s06"),
+	TTL(T7 "ttl 1 ", "gue 6in6: hop limit 1", "s07"),
 	CASE_TX("l2 v4: TTL 2", IN0 S1 "ttl 2 " TCP, B1, OUT0("b1") S1 "ttl 1 " TCP),
 	CASE_TX("l2 v4: TTL 255", IN0 S1 "ttl 255 " TCP, B1, OUT0("b1") S1 "ttl 254 " TCP),
 	CASE_TX("l2 v6: hop limit 2", IN0 T1 "ttl 2 " UDP, B1, OUT0("b1") T1 "ttl 1 " UDP),
@@ -109,6 +135,8 @@ static const struct packet_case ttl[] = {
 	IN_V4("4in4: TTL 2 stays", "", S2 "ttl 2 ", TCP),
 	IN_V4("4in4: TTL 255 stays", "", S2 "ttl 255 ", UDP),
 	IN_V6("6in6: hop limit 2 stays", "", T3 "ttl 2 ", TCP),
+	GUE_V4("gue 4in4: TTL 2 stays", "", S6 "ttl 2 ", TCP),
+	GUE_V6("gue 6in6: hop limit 255 stays", "", T7 "ttl 255 ", UDP),
 	IN_V6("4in6: TTL 255 stays", "", S3 "ttl 255 ", TCP),
 };
 
@@ -118,6 +146,8 @@ static const struct packet_case padding[] = {
 	L2("l2: a short frame is padded", S1, SYN " | pad 6"),
 	IN_V4("4in4: padding does not count", "", S2, SYN " | pad 6"),
 	IN_V6("4in6: padding does not count", "", S3, SYN " | pad 6"),
+	GUE_V4("gue 4in4: padding does not count", "", S6, SYN " | pad 6"),
+	GUE_V6("gue 4in6: padding does not count", "", S7, SYN " | pad 6"),
 	L2("l2: a short UDP frame", S1, "| udp 1234 > 53 | data 1 | pad 17"),
 	IN_V4("4in4: one byte of padding", "", S2, SYN " | pad 1"),
 	CASE_TX("l2: a long tail goes", IN0 S1 SYN " | pad 200", B1, OUT0("b1") S1 "ttl 63 " SYN),

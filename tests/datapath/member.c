@@ -36,6 +36,18 @@ static const struct packet_case mtu[] = {
 		OUT0("b3") OUTER6("fd03:4::3") "| " T(3) TCP(20)),
 	TOO_BIG("6in6: one more", T(3), 21, "s43"),
 	TOO_BIG("4in4: much more", S(2), 1000, "s42"),
+	CASE_TX("gue 4in4: as large as the MTU", IN0 S(6) TCP(52), "10.3.4.6",
+		OUT0("b6") OUTER4("10.3.4.6") GUE "| " S(6) TCP(52)),
+	TOO_BIG("gue 4in4: one more", S(6), 53, "s46"),
+	CASE_TX("gue 6in4: as large as the MTU", IN0 T(6) TCP(32), "10.3.4.6",
+		OUT0("b6") OUTER4("10.3.4.6") "df " GUE "| " T(6) TCP(32)),
+	TOO_BIG("gue 6in4: one more", T(6), 33, "s46"),
+	CASE_TX("gue 4in6: as large as the MTU", IN0 S(7) TCP(32), "fd03:4::7",
+		OUT0("b7") OUTER6("fd03:4::7") GUE "| " S(7) TCP(32)),
+	TOO_BIG("gue 4in6: one more", S(7), 33, "s47"),
+	CASE_TX("gue 6in6: as large as the MTU", IN0 T(7) TCP(12), "fd03:4::7",
+		OUT0("b7") OUTER6("fd03:4::7") GUE "| " T(7) TCP(12)),
+	TOO_BIG("gue 6in6: one more", T(7), 13, "s47"),
 	CASE_TX("a tag takes nothing of the MTU", IN2 S(1) TCP(80), "10.3.4.1",
 		OUT0("b1") S(1) "ttl 63 " TCP(80)),
 };
@@ -47,6 +59,10 @@ static const struct packet_case source[] = {
 		  "s52 no-source"),
 	CASE_DROP("ipip over IPv6 without a source", IN0 "ip6 fd01::9 > fd02:5::3 | udp 1 > 53",
 		  "s53 no-source"),
+	CASE_DROP("gue over IPv4 without a source", IN0 "ip6 fd01::9 > fd02:5::6 | udp 1 > 53",
+		  "s56 no-source"),
+	CASE_DROP("gue over IPv6 without a source", IN0 "ip4 10.1.0.9 > 10.2.5.7 | tcp 1 > 80 S",
+		  "s57 no-source"),
 };
 
 static const struct packet_case unresolved[] = {

@@ -164,5 +164,7 @@ Test(outer, stories)
 	/* the flow label, always */
 	varies("ip4 10.1.0.9 > 10.2.0.3 | tcp 1 > 80 S", ETH + 1, 0x0fffff, 40);
 	source6();
+	/* mode gue: the source port, within the dynamic ports */
+	varies("ip4 10.1.0.9 > 10.2.0.6 | tcp 1 > 80 S", ETH + 20 - 1, 0x3fff, 28);
 	rig_close(&rig);
 }

@@ -11,6 +11,8 @@
 
 #include "words.h"
 
+#define DYNAMIC_PORTS 49152 /* RFC 6335 */
+
 /* A frame while it grows to the front. */
 struct build {
 	__u8 room[FRAME_MAX];
@@ -18,8 +20,9 @@ struct build {
 	size_t end; /* where the outermost IP packet ends: padding stands behind */
 	size_t l4;  /* transport header of the innermost IP layer, 0: none */
 	enum layer_kind l4_kind;
-	bool l4_csum;	   /* is to be computed */
-	size_t anyflow;	   /* as of struct frame, but in room */
+	bool l4_csum;	/* is to be computed */
+	size_t anyflow; /* as of struct frame, but in room */
+	size_t anyport;
 	unsigned int next; /* protocol number of what follows an IP header */
 	unsigned int type; /* Ethernet type of what follows */
 };
@@ -147,6 +150,8 @@ static void build_udp(struct build *b, const struct layer *l)
 	put16(p + 2, atoi(l->to));
 	put16(p + 4, words_param(l, PARAM_LEN, b->end - b->at));
 	put16(p + 6, words_param(l, PARAM_CSUM, 0));
+	if (!strcmp(l->from, "any"))
+		b->anyport = b->at;
 	set_l4(b, l, IPPROTO_UDP);
 }
 
@@ -337,10 +342,11 @@ void frame_build(struct frame *f, const char *text)
 		build_eth(&b, "gw", "lb", b.type);
 	f->length = FRAME_MAX - b.at - cut;
 	f->anyflow = b.anyflow ? b.anyflow - b.at : 0;
+	f->anyport = b.anyport ? b.anyport - b.at : 0;
 	memcpy(f->byte, b.room + b.at, f->length);
 }
 
-void frame_take_label(struct frame *expected, const struct frame *actual)
+static void take_label(struct frame *expected, const struct frame *actual)
 {
 	size_t at = expected->anyflow;
 
@@ -348,6 +354,28 @@ void frame_take_label(struct frame *expected, const struct frame *actual)
 		return;
 	expected->byte[at + 1] = (expected->byte[at + 1] & 0xf0) | (actual->byte[at + 1] & 0x0f);
 	memcpy(expected->byte + at + 2, actual->byte + at + 2, 2);
+}
+
+/* The checksum, if there is one, was made with port 0. */
+static void take_port(struct frame *expected, const struct frame *actual)
+{
+	const __u8 *from = actual->byte + expected->anyport;
+	__u8 *to = expected->byte + expected->anyport;
+	unsigned int port = from[0] << 8 | from[1], check = to[6] << 8 | to[7];
+
+	if (!expected->anyport || actual->length < expected->anyport + 8 || port < DYNAMIC_PORTS)
+		return;
+	put16(to, port);
+	if (!check)
+		return;
+	check = fold((~check & 0xffff) + port);
+	put16(to + 6, check ? check : 0xffff);
+}
+
+void frame_take_any(struct frame *expected, const struct frame *actual)
+{
+	take_label(expected, actual);
+	take_port(expected, actual);
 }
 
 bool frame_equal(const struct frame *a, const struct frame *b)

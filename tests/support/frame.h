@@ -12,11 +12,10 @@
  *   ip4 SRC > DST [ttl tos id df mf off opt len ihl ver proto csum N]    off in 8 bytes, opt in
  * bytes ip6 SRC > DST [ttl tos flow len ver proto N] hop N | dst N | route N [left N]   extension
  * headers of N bytes frag6 [id N] [off N] [mf] tcp SPORT > DPORT [SAFRP] [seq ack opt csum N] udp
- * SPORT > DPORT [len csum N] icmp TYPE [code N], icmp6 TYPE [code N], igmp arp SRC > DST a request
- *   data N                             N bytes of a pattern
- *   hex DIGITS
- *   pad N                              zeros behind the packet, which no length counts
- *   cut N                              the last N bytes are missing
+ * SPORT > DPORT [len csum N] (SPORT any: of the dynamic range) icmp TYPE [code N], icmp6 TYPE [code
+ * N], igmp arp SRC > DST a request data N                             N bytes of a pattern hex
+ * DIGITS pad N                              zeros behind the packet, which no length counts cut N
+ * the last N bytes are missing
  */
 #ifndef POISE_TEST_FRAME_H
 #define POISE_TEST_FRAME_H
@@ -31,6 +30,7 @@
 struct frame {
 	size_t length;
 	size_t anyflow; /* offset of an IPv6 header whose flow label may be any; 0: none */
+	size_t anyport; /* offset of a UDP header whose source port may be any dynamic one */
 	__u8 byte[FRAME_MAX];
 };
 
@@ -40,8 +40,8 @@ void frame_build(struct frame *f, const char *text);
 /* The words of a frame, a layer a line; malloc'ed. */
 char *frame_show(const struct frame *f);
 
-/* Puts the label that actual has where expected allows any. */
-void frame_take_label(struct frame *expected, const struct frame *actual);
+/* Puts the label and the source port that actual has where expected allows any. */
+void frame_take_any(struct frame *expected, const struct frame *actual);
 bool frame_equal(const struct frame *a, const struct frame *b);
 
 /* Both side by side, layers that differ marked, and the first byte that does, to stderr. */

@@ -5,6 +5,9 @@
  * and takes path P (rig.h). N tells the mode:
  *
  *   1 l2     2 ipip to an IPv4 backend     3 ipip to an IPv6 backend
+ *            6 gue to an IPv4 backend      7 gue to an IPv6 backend
+ *
+ * 4 and 5 are free for what a test has besides.
  */
 #ifndef POISE_TEST_SETUP_H
 #define POISE_TEST_SETUP_H
@@ -18,11 +21,13 @@
 						      ", backends: [ { address: '" backend         \
 						      "' } ] }\n"
 
-/* The three modes over path p. */
+/* The modes over path p. */
 #define SETUP_MODES(p)                                                                             \
 	SETUP_SERVICE(p, 1, "l2", "10.3." #p ".1")                                                 \
 	SETUP_SERVICE(p, 2, "ipip", "10.3." #p ".2")                                               \
-	SETUP_SERVICE(p, 3, "ipip", "fd03:" #p "::3")
+	SETUP_SERVICE(p, 3, "ipip", "fd03:" #p "::3")                                              \
+	SETUP_SERVICE(p, 6, "gue", "10.3." #p ".6")                                                \
+	SETUP_SERVICE(p, 7, "gue", "fd03:" #p "::7")
 
 /* Frames around packets: as they come, and as they leave towards backend b. */
 #define IN0	"eth gw > lb | "
@@ -36,5 +41,7 @@
 /* Outer headers; what they do not say is as it is for a packet with TOS 0. */
 #define OUTER4(to) "ip4 10.3.0.254 > " to " ttl 64 "
 #define OUTER6(to) "ip6 fd03::fe > " to " ttl 64 anyflow "
+/* Behind them in mode gue. */
+#define GUE "| udp any > 6080 csum 0 "
 
 #endif

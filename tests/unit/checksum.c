@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <linux/if_ether.h>
 #include <netinet/ip.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/native.h"
@@ -18,7 +19,13 @@ static const char yaml[] =
 	"  - { name: ipip, listen: [ '10.2.0.2:80', '[fd02::2]:80' ], forward: ipip,\n"
 	"      backends: [ { address: 10.3.0.2 } ] }\n"
 	"  - { name: entropy, listen: [ '10.2.0.3:80' ], forward: ipip, entropy: yes,\n"
-	"      backends: [ { address: 10.3.0.3 } ] }\n";
+	"      backends: [ { address: 10.3.0.3 } ] }\n"
+	"  - { name: gue4, listen: [ '10.2.0.4:80', '10.2.0.4:53/udp', '[fd02::4]:80',\n"
+	"      '[fd02::4]:53/udp' ], forward: gue, gue-port: 7000, gue-checksum: yes,\n"
+	"      backends: [ { address: 10.3.0.4 } ] }\n"
+	"  - { name: gue6, listen: [ '10.2.0.5:80', '10.2.0.5:53/udp', '[fd02::5]:80',\n"
+	"      '[fd02::5]:53/udp' ], forward: gue, gue-checksum: yes,\n"
+	"      backends: [ { address: 'fd03::5' } ] }\n";
 
 static struct native n;
 
@@ -150,4 +157,76 @@ Test(checksum, of_outer_headers_with_entropy)
 		seen[low] = true;
 	}
 	cr_assert_gt(different, 35000, "%u different sources", different);
+}
+
+/* ---- mode gue ---------------------------------------------------------------------------------*/
+
+#define SEGMENT_MAX 2048
+
+/* The UDP header and what it carries behind their pseudo header: all ones if the checksum is right,
+ * 0 if there is none. */
+static __u16 udp_sum(const struct frame *f)
+{
+	bool six = f->byte[ETH_HLEN] >> 4 == 6;
+	size_t addresses = six ? 32 : 8, l4 = ETH_HLEN + (six ? 40 : 20);
+	size_t bytes = f->length - l4;
+	__u8 all[32 + 4 + SEGMENT_MAX + 1] = {0};
+	const __u8 *udp = f->byte + l4;
+
+	cr_assert_leq(bytes, SEGMENT_MAX);
+	cr_assert_eq((size_t)(udp[4] << 8 | udp[5]), bytes, "length");
+	if (!udp[6] && !udp[7])
+		return 0;
+	memcpy(all, udp - addresses, addresses);
+	all[addresses] = (__u8)(bytes >> 8);
+	all[addresses + 1] = (__u8)bytes;
+	all[addresses + 3] = IPPROTO_UDP;
+	memcpy(all + addresses + 4, udp, bytes);
+	return sum(all, (addresses + 4 + bytes + 1) & ~1ul);
+}
+
+static __u16 gue(const char *words)
+{
+	static struct frame out;
+
+	cr_assert_eq(native_send(&n, &out, words), XDP_TX, "%s", words);
+	return udp_sum(&out);
+}
+
+static const char *const gue_inside[] = {
+	"ip4 10.1.0.9 > 10.2.0.%d | tcp %d > 80 A | data %d",
+	"ip4 10.1.0.9 > 10.2.0.%d opt 8 tos 0xb8 | tcp %d > 80 A opt 12 | data %d",
+	"ip4 10.1.0.9 > 10.2.0.%d df id 77 | udp %d > 53 | data %d",
+	"ip6 fd01::9 > fd02::%d tos 0xff flow 0xfedcb | tcp %d > 80 A | data %d",
+	"ip6 fd01::9 > fd02::%d ttl 2 | udp %d > 53 | data %d",
+};
+
+/* Never looking at the payload gives what adding it up does. */
+Test(checksum, of_gue)
+{
+	char words[128];
+
+	for (size_t k = 0; k < sizeof(gue_inside) / sizeof(gue_inside[0]); k++)
+		for (int backend = 4; backend <= 5; backend++)
+			for (int port = 1; port < 65536; port += 131) {
+				snprintf(words, sizeof(words), gue_inside[k], backend, port,
+					 port % 1381);
+				cr_assert_eq(gue(words), 0xffff, "%s", words);
+			}
+}
+
+Test(checksum, of_gue_is_off_where_nothing_inside_covers_the_payload)
+{
+	cr_expect_eq(gue("ip4 10.1.0.9 > 10.2.0.4 | udp 9 > 53 csum 0 | data 9"), 0);
+	cr_expect_eq(gue("ip4 10.1.0.9 > 10.2.0.5 | udp 9 > 53 len 12 | data 9"), 0);
+	cr_expect_eq(gue("ip6 fd01::9 > fd02::4 | dst 16 | tcp 9 > 80 A | data 9"), 0);
+	cr_expect_eq(gue("ip6 fd01::9 > fd02::5 | hop 8 | udp 9 > 53 | data 9"), 0);
+}
+
+/* What came broken is not sent on as sound. */
+Test(checksum, of_gue_is_wrong_where_the_one_inside_is)
+{
+	cr_expect_neq(gue("ip4 10.1.0.9 > 10.2.0.4 | tcp 9 > 80 A csum 0xdead | data 9"), 0xffff);
+	cr_expect_neq(gue("ip4 10.1.0.9 > 10.2.0.5 csum 0xdead | tcp 9 > 80 A | data 9"), 0xffff);
+	cr_expect_neq(gue("ip6 fd01::9 > fd02::5 | udp 9 > 53 csum 0xdead | data 9"), 0xffff);
 }
