@@ -25,8 +25,6 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char peer_vectors[];
 
-#define SET "base"
-
 #define PING                                                                                       \
 	"it answers echo requests itself; here they are the host's, until addresses are claimed"
 #define FRAGMENT "fragments are left to the stack, never dropped (cases.md)"
@@ -34,13 +32,20 @@ extern const char peer_vectors[];
 	"it reads server ids in QUIC connection ids, and knows one of each family for a server; "  \
 	"poise hashes the 5-tuple over the backends of the service"
 
-static const struct deviation {
+#define OPTIONS "IP options are no reason to drop (not to follow, says the file)"
+
+struct deviation {
 	int index; /* of the vector in its set */
 	int verdict;
 	const char *why;
-} deviations[] = {
+};
+
+/* clang-format off */
+static const struct deviation deviations_base[] = {
+	{
 	{8, XDP_PASS, PING},
 	{9, XDP_PASS, PING},
+	{12, XDP_TX, OPTIONS},
 	{13, XDP_PASS, FRAGMENT},
 	{14, XDP_PASS, FRAGMENT},
 	{26, XDP_TX, QUIC},
@@ -51,8 +56,44 @@ static const struct deviation {
 	{32, XDP_TX, QUIC},
 	{34, XDP_TX, QUIC},
 	{35, XDP_TX, QUIC},
-	{12, XDP_TX, "IP options are no reason to drop (not to follow, says the file)"},
+	{0},
 };
+
+static const struct deviation deviations_gue[] = {
+	{
+	{6, XDP_PASS, PING},
+	{7, XDP_PASS, PING},
+	{10, XDP_TX, OPTIONS},
+	{11, XDP_PASS, FRAGMENT},
+	{12, XDP_PASS, FRAGMENT},
+	{24, XDP_TX, QUIC},
+	{25, XDP_TX, QUIC},
+	{27, XDP_TX, QUIC},
+	{28, XDP_TX, QUIC},
+	{29, XDP_TX, QUIC},
+	{30, XDP_TX, QUIC},
+	{33, XDP_TX, QUIC},
+	{34, XDP_TX, QUIC},
+	{0},
+};
+/* clang-format on */
+
+/* A set of vectors, and a service's keys for it. */
+struct set {
+	const char *name;
+	const char *keys;
+	bool udp; /* a UDP header behind the outer IP header */
+	const struct deviation *deviations;
+};
+
+#define GUE_DPORT 9886
+
+static const struct set base = {"base", "forward: ipip", false, deviations_base};
+static const struct set gue = {"gue", "forward: gue, gue-port: 9886", true, deviations_gue};
+static const struct set gue_checksum = {"gue", "forward: gue, gue-port: 9886, gue-checksum: yes",
+					true, deviations_gue};
+static const struct set *set;  /* being compared */
+static unsigned int checksums; /* outer UDP checksums seen, all valid */
 
 static struct rig rig;
 
@@ -80,11 +121,11 @@ static void add_service(char *yaml, size_t size, size_t number, struct json_obje
 	bool six = strchr(address, ':');
 	size_t used = strlen(yaml);
 
-	used += (size_t)snprintf(
-		yaml + used, size - used,
-		"  - { name: s%zu, forward: ipip, listen: [ '%s%s%s:%d%s' ], backends: [", number,
-		six ? "[" : "", address, six ? "]" : "", json_object_get_int(get(vip, "port")),
-		json_object_get_int(get(vip, "proto")) == 17 ? "/udp" : "");
+	used += (size_t)snprintf(yaml + used, size - used,
+				 "  - { name: s%zu, %s, listen: [ '%s%s%s:%d%s' ], backends: [",
+				 number, set->keys, six ? "[" : "", address, six ? "]" : "",
+				 json_object_get_int(get(vip, "port")),
+				 json_object_get_int(get(vip, "proto")) == 17 ? "/udp" : "");
 	for (size_t k = 0; k < json_object_array_length(reals); k++)
 		used += (size_t)snprintf(
 			yaml + used, size - used, "%s { address: '%s' }", k ? "," : "",
@@ -114,9 +155,10 @@ static void set_nexthops(void)
 
 static void set_up(struct json_object *all)
 {
-	static char yaml[8192] = "services:\n";
-	struct json_object *vips = get(get(get(all, "setups"), SET), "vips");
+	static char yaml[8192];
+	struct json_object *vips = get(get(get(all, "setups"), set->name), "vips");
 
+	strcpy(yaml, "services:\n");
 	for (size_t k = 0; k < json_object_array_length(vips); k++)
 		add_service(yaml, sizeof(yaml), k, json_object_array_get_idx(vips, k));
 	rig_open(&rig, yaml);
@@ -188,6 +230,41 @@ static void compare_outer(struct vector *v, size_t at)
 		FAULT(v, "the outer destination is no backend");
 }
 
+static unsigned int at16(const __u8 *p)
+{
+	return (unsigned int)p[0] << 8 | p[1];
+}
+
+/* The UDP header at `at` with all behind it and the pseudo header: all ones if it is right. */
+static unsigned int udp_sum(const struct frame *f, size_t at, size_t address)
+{
+	unsigned int sum = IPPROTO_UDP + (unsigned int)(f->length - at);
+
+	for (size_t k = at - 2 * address; k < f->length; k++)
+		sum += (unsigned int)f->byte[k] << (k & 1 ? 0 : 8);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Port and length equal, the source port any dynamic one, the checksum zero or valid. */
+static void compare_udp(struct vector *v, size_t ip)
+{
+	bool six = v->out.byte[ip] >> 4 == 6;
+	size_t at = ip + (six ? 40 : 20);
+	const __u8 *udp = v->out.byte + at;
+
+	if (at16(udp + 2) != GUE_DPORT || at16(udp + 4) != v->out.length - at)
+		FAULT(v, "port %u or length %u of the outer UDP header", at16(udp + 2),
+		      at16(udp + 4));
+	else if (at16(udp) < 49152)
+		FAULT(v, "source port %u", at16(udp));
+	else if (at16(udp + 6) && udp_sum(&v->out, at, six ? 16 : 4) != 0xffff)
+		FAULT(v, "outer UDP checksum 0x%04x", at16(udp + 6));
+	else
+		checksums += at16(udp + 6) != 0;
+}
+
 static void compare_encap(struct vector *v)
 {
 	size_t at = frame_ip_at(&v->in), inner = v->in.length - at;
@@ -200,13 +277,15 @@ static void compare_encap(struct vector *v)
 		FAULT(v, "the packet inside was changed");
 	else
 		compare_outer(v, at);
+	if (!v->fault[0] && set->udp)
+		compare_udp(v, at);
 }
 
 static const struct deviation *deviation(int index)
 {
-	for (size_t k = 0; k < sizeof(deviations) / sizeof(deviations[0]); k++)
-		if (deviations[k].index == index)
-			return &deviations[k];
+	for (const struct deviation *d = set->deviations; d->index; d++)
+		if (d->index == index)
+			return d;
 	return NULL;
 }
 
@@ -217,17 +296,19 @@ static void compare_own(struct vector *v)
 	static const __u8 around[] = {0x00, 0x00, 0xde, 0xad, 0xbe, 0xaf, 0x02,
 				      0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00};
 	const __u8 *outer = v->out.byte + ETH_HLEN;
-	size_t inner = v->in.length - ETH_HLEN;
+	size_t inner = v->in.length - ETH_HLEN, extra = set->udp ? 28 : 20;
 
-	if (v->out.length != v->in.length + 20)
-		FAULT(v, "%zu bytes, not 20 more than %zu", v->out.length, v->in.length);
+	if (v->out.length != v->in.length + extra)
+		FAULT(v, "%zu bytes, not %zu more than %zu", v->out.length, extra, v->in.length);
 	else if (memcmp(v->out.byte, around, sizeof(around)) != 0)
 		FAULT(v, "MAC addresses or Ethernet type");
-	else if (memcmp(outer + 20, v->in.byte + ETH_HLEN, inner) != 0)
+	else if (memcmp(outer + extra, v->in.byte + ETH_HLEN, inner) != 0)
 		FAULT(v, "the packet inside was changed");
-	else if (outer[0] != 0x45 || outer[8] != 64 || outer[9] != IPPROTO_IPIP ||
-		 !is_backend(outer + 16, 4))
+	else if (outer[0] != 0x45 || outer[8] != 64 ||
+		 outer[9] != (set->udp ? IPPROTO_UDP : IPPROTO_IPIP) || !is_backend(outer + 16, 4))
 		FAULT(v, "the outer header");
+	else if (set->udp)
+		compare_udp(v, ETH_HLEN);
 }
 
 static void compare(struct vector *v)
@@ -248,29 +329,40 @@ static void compare(struct vector *v)
 		compare_encap(v);
 }
 
-Test(peer, base)
+static void compare_set(const struct set *which)
 {
 	struct json_object *all = json_tokener_parse(peer_vectors), *vectors;
 	static struct vector v;
 	int compared = 0;
 
 	cr_assert(all, "peer-vectors.json is not JSON");
+	set = which;
+	checksums = 0;
 	set_up(all);
 	vectors = get(all, "vectors");
 	for (size_t k = 0; k < json_object_array_length(vectors); k++) {
 		struct json_object *o = json_object_array_get_idx(vectors, k);
 
-		if (strcmp(text(o, "set"), SET) != 0)
+		if (strcmp(text(o, "set"), set->name) != 0)
 			continue;
 		read_vector(&v, o);
 		v.got = rig_run(&rig, &v.in, &v.out);
 		compare(&v);
 		compared++;
-		cr_expect(!v.fault[0], "vector %d: %s", v.index, v.fault);
+		cr_expect(!v.fault[0], "%s, vector %d: %s", set->keys, v.index, v.fault);
 		if (v.fault[0])
 			frame_print_difference(&v.expected, &v.out);
 	}
-	cr_expect(compared == 36, "%d vectors compared", compared);
+	cr_expect(compared == 36, "%s: %d vectors compared", set->keys, compared);
 	json_object_put(all);
+}
+
+Test(peer, sets)
+{
+	compare_set(&base);
+	compare_set(&gue);
+	cr_expect(!checksums);
+	compare_set(&gue_checksum);
+	cr_expect(checksums > 0);
 	rig_close(&rig);
 }
