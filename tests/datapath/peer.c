@@ -42,7 +42,6 @@ struct deviation {
 
 /* clang-format off */
 static const struct deviation deviations_base[] = {
-	{
 	{8, XDP_PASS, PING},
 	{9, XDP_PASS, PING},
 	{12, XDP_TX, OPTIONS},
@@ -60,7 +59,6 @@ static const struct deviation deviations_base[] = {
 };
 
 static const struct deviation deviations_gue[] = {
-	{
 	{6, XDP_PASS, PING},
 	{7, XDP_PASS, PING},
 	{10, XDP_TX, OPTIONS},
