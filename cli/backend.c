@@ -252,7 +252,7 @@ out:
 
 int cmd_backend_set(struct cli *c)
 {
-	struct config *cfg = cli_begin(c);
+	struct config *cfg = cli_begin_service(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct backend_set set = {0};
 	char text[160], now[160];
@@ -352,7 +352,7 @@ static int on_backends(struct cli *c, int (*change)(struct cli *c, const struct 
 	struct backend_set set = {0};
 	int status = -1;
 
-	if (cli_begin(c) && !take_everywhere(c, &set))
+	if (cli_begin_service(c) && !take_everywhere(c, &set))
 		status = change(c, &set);
 	backend_set_free(&set);
 	return status;
@@ -417,7 +417,7 @@ static void cut_from_end(struct backend_set *set)
 
 int cmd_backend_del(struct cli *c)
 {
-	struct config *cfg = cli_begin(c);
+	struct config *cfg = cli_begin_service(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct backend_set set = {0};
 	char text[160], flows[64], timeout[32];

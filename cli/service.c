@@ -158,7 +158,7 @@ int cmd_service_rename(struct cli *c)
 
 int cmd_service_drain(struct cli *c)
 {
-	struct config *cfg = cli_begin(c);
+	struct config *cfg = cli_begin_service(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct backend_set set = {0};
 	int status;

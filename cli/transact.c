@@ -3,6 +3,7 @@
 #include "transact.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S 1000000000ull
@@ -15,32 +16,46 @@ __u64 cli_now(void)
 	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
 }
 
-static int load(struct cli *c)
+/* All services, or the one that `service` names. */
+static int load(struct cli *c, const char *service)
 {
 	free(c->came); /* points into it */
 	c->came = NULL;
 	c->cames = 0;
 	config_free(c->config);
 	c->config = NULL;
-	return instance_load(c->instance, &c->config, &c->error);
+	return service ? instance_load_service(c->instance, service, &c->config, &c->error)
+		       : instance_load(c->instance, &c->config, &c->error);
 }
 
 int cli_read(struct cli *c)
 {
 	if (!c->instance && instance_open(&c->instance, &c->where, &c->error))
 		return -1;
-	return load(c);
+	return load(c, NULL);
 }
 
-struct config *cli_begin(struct cli *c)
+static struct config *begin(struct cli *c, const char *service)
 {
 	if (c->batch)
 		return c->config;
 	if (!c->instance && instance_open(&c->instance, &c->where, &c->error))
 		return NULL;
-	if (instance_lock(c->instance, &c->error) || load(c))
+	if (instance_lock(c->instance, &c->error) || load(c, service))
 		return NULL;
 	return c->config;
+}
+
+struct config *cli_begin(struct cli *c)
+{
+	return begin(c, NULL);
+}
+
+struct config *cli_begin_service(struct cli *c)
+{
+	const char *word = args_peek(&c->args);
+
+	return begin(c, word && strcmp(word, "all") != 0 ? word : NULL);
 }
 
 /* Without poised nobody lets leavers go: what is idle already should not wait for it. */

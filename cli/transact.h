@@ -12,6 +12,9 @@
 int cli_read(struct cli *c);
 /* Opens, locks and loads; in a batch, the config in hand. NULL with c->error. */
 struct config *cli_begin(struct cli *c);
+/* The same for a change of one service's options or members, which the next word names (`all`:
+ * of any): there may be no other service in the config. */
+struct config *cli_begin_service(struct cli *c);
 /* Commits c->config, resolves next hops once if poised does not, prints the sentence. */
 int cli_end(struct cli *c);
 /* The parts of cli_end, for commands with more to say after: commit, resolve, wait; no print. */

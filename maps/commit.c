@@ -69,7 +69,11 @@ static void match(struct commit *c)
 {
 	const struct poise_meta *meta = c->i->meta;
 
-	memset(c->plan.kept_service, 0, meta->services);
+	/* what is not in a part is not known to go */
+	memset(c->plan.kept_service, c->cfg->part, meta->services);
+	for (size_t s = 0; s < c->cfg->services; s++)
+		if (c->cfg->service[s]->id < meta->services)
+			c->plan.kept_service[c->cfg->service[s]->id] = 0;
 	memset(c->plan.old_member, 0, meta->members * sizeof(*c->plan.old_member));
 	for (size_t s = 0; s < c->cfg->services; s++) {
 		struct config_service *svc = c->cfg->service[s];
@@ -175,6 +179,12 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 	}
 }
 
+/* Does the configuration say which members this service has? */
+static bool is_of(const struct commit *c, __u32 service)
+{
+	return !c->cfg->part || c->cfg->service[0]->id == service;
+}
+
 /* A service that is gone leaves no trace; a member leaves ashes. Whoever is in force is also what
  * packets see, since everything is derived while the lock is held; and that is quicker to read. */
 static void write_gone(struct commit *c)
@@ -182,10 +192,11 @@ static void write_gone(struct commit *c)
 	const struct instance *i = c->i;
 
 	for (__u32 id = 1; id < i->meta->members; id++) {
+		__u32 service = i->members[id].service;
 		const struct poise_member_conf *old;
 		struct poise_member_conf conf;
 
-		if (!i->members[id].service || c->plan.old_member[id])
+		if (!service || c->plan.old_member[id] || !is_of(c, service))
 			continue;
 		old = store_member(i, id);
 		conf = *old;

@@ -69,6 +69,7 @@ struct config {
 	struct config_service **service; /* sorted by name */
 	size_t services;
 	size_t room;
+	bool part; /* one service; what is not in it stays (instance_load_service) */
 	struct config_index *index; /* of listeners; made when needed, NULL when stale */
 };
 

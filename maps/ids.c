@@ -62,8 +62,13 @@ static void find_taken(struct plan *p)
 	p->taken[0] = 1;
 	for (__u32 id = 1; id < meta->members; id++)
 		p->taken[id] = !id_is_free(p, id);
-	for (__u32 id = 1; id < meta->services; id++)
+	for (__u32 id = 1; id < meta->services; id++) {
+		const struct poise_service_conf *conf = store_service(p->i, id);
+
 		take_published(p, id);
+		if (p->cfg->part && conf->r.state == POISE_REC_USED && id != p->cfg->service[0]->id)
+			take_extents(p, conf->extent, conf->extents);
+	}
 	for (size_t s = 0; s < p->cfg->services; s++) {
 		const struct poise_service_conf *conf = &p->cfg->service[s]->conf;
 

@@ -77,6 +77,12 @@ void instance_unlock(struct instance *i);
 /* The configuration in force: services and members, limits, hash key; interfaces are attach/'s. */
 int instance_load(struct instance *i, struct config **cfg, struct poise_error *err);
 
+/* Only the service named by `text` (its name or a listener of it), for a change of its options or
+ * members, not of its name or listeners: with thousands of services beside it that is a quarter of
+ * the work. All of them if there is none such. The lock is held. */
+int instance_load_service(struct instance *i, const char *text, struct config **cfg,
+			  struct poise_error *err);
+
 struct instance_change {
 	unsigned int services; /* records written */
 	unsigned int members;

@@ -10,6 +10,8 @@
 #include <sys/file.h>
 
 #include "derive.h"
+#include "listener.h"
+#include "text.h"
 
 /* Writers that commit faster than we read: after so many tries we ask them to wait. */
 #define TRIES 4
@@ -165,4 +167,43 @@ int instance_load(struct instance *i, struct config **cfg, struct poise_error *e
 		*cfg = NULL;
 	}
 	return rc;
+}
+
+static __u32 find_service(const struct instance *i, const char *text)
+{
+	struct poise_listener_conf l;
+	const struct poise_listener *e;
+
+	for (__u32 id = 1; id < i->meta->services; id++) {
+		const struct poise_service_conf *conf = store_service(i, id);
+
+		if (conf->r.state == POISE_REC_USED && !strcmp(conf->name, text))
+			return id;
+	}
+	e = poise_parse_listener(text, &l, NULL) ? NULL : listener_find(i, &l);
+	return e && e->service < i->meta->services ? e->service : 0;
+}
+
+int instance_load_service(struct instance *i, const char *text, struct config **cfg,
+			  struct poise_error *err)
+{
+	__u32 id = find_service(i, text);
+
+	if (!id)
+		return instance_load(i, cfg, err);
+	*cfg = config_new();
+	(*cfg)->generation = i->meta->committed;
+	load_identity(i, *cfg);
+	/* Sums over all services cannot be told from one; the pools are as strict. */
+	(*cfg)->has_limits = false;
+	(*cfg)->part = true;
+	(*cfg)->room = 1;
+	(*cfg)->service = calloc(1, sizeof(struct config_service *));
+	if (!(*cfg)->service)
+		abort();
+	if (!load_service(i, *cfg, id, store_service(i, id), err))
+		return 0;
+	config_free(*cfg);
+	*cfg = NULL;
+	return -1;
 }

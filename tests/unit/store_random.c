@@ -156,13 +156,62 @@ static void move_nexthop(struct instance *i, struct poise_error *err)
 		instance_set_nexthop(i, id, 0x0a0b0c0d0e0full | (__u64)path << 48);
 }
 
+/* Members of all services but one. */
+static size_t others(struct instance *i, __u16 id)
+{
+	struct config *cfg;
+	size_t n = 0;
+
+	cr_assert_eq(instance_load(i, &cfg, NULL), 0);
+	for (size_t s = 0; s < cfg->services; s++)
+		n += cfg->service[s]->id == id ? 0 : 1000 + cfg->service[s]->members;
+	config_free(cfg);
+	return n;
+}
+
+/* A change of the members of one service, which alone is loaded. */
+static int edit_part(struct instance *i, struct poise_error *err)
+{
+	char name[32];
+	struct config_service *svc;
+	struct config *cfg;
+	int rc = 0;
+
+	snprintf(name, sizeof(name), draw(2) ? "192.0.2.%u:80" : "s%u", draw(SERVICES));
+	cr_assert_eq(instance_load_service(i, name, &cfg, err), 0);
+	svc = config_service_find(cfg, name, NULL);
+	cr_assert_eq(cfg->part, svc != NULL);
+	if (svc) {
+		size_t before = others(i, svc->id);
+
+		for (unsigned int n = 1 + draw(3); n; n--) {
+			if (!svc->members || draw(3) == 0)
+				add_member(svc);
+			else
+				change_member(svc);
+		}
+		rc = instance_commit(i, cfg, NULL, err);
+		cr_assert_eq(others(i, svc->id), before);
+	}
+	config_free(cfg);
+	return rc;
+}
+
 static void step_once(struct instance *i, unsigned long argument)
 {
 	struct poise_error err = {0};
 
 	seed = argument;
 	cr_assert_eq(instance_lock(i, &err), 0);
-	switch (draw(8)) {
+	switch (draw(10)) {
+	case 8:
+	case 9:
+		if (edit_part(i, &err)) {
+			refused++;
+			cr_assert(err.code == POISE_E_FULL || err.code == POISE_E_CONFLICT, "%s",
+				  err.message);
+		}
+		break;
 	case 0: cr_assert_eq(instance_sweep(i, &err), 0); break;
 	case 1: cr_assert_geq(instance_tick(i, draw(100), &err), 0); break;
 	case 2:
