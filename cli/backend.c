@@ -208,7 +208,7 @@ static int set_keys(struct cli *c, const struct backend_set *set, bool some)
 
 int cmd_backend_add(struct cli *c)
 {
-	struct config *cfg = cli_begin(c);
+	struct config *cfg = cli_begin_service(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	struct backend_set set = {0};
 	size_t first = c->args.next, n = 0;

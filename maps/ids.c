@@ -101,8 +101,9 @@ static int no_ids(struct plan *p, const struct config_service *svc, __u32 need,
 
 	for (__u32 id = 1; id <= members; id++)
 		left += !p->taken[id];
-	poise_fail(err, POISE_E_FULL, "%u more backends need ids, %u of %u are free%s", need, left,
-		   members, left < need ? "" : ", too scattered for one service");
+	poise_fail(err, POISE_E_FULL, "%u more backend%s, %u of %u ids are free%s", need,
+		   need == 1 ? " needs an id" : "s need ids", left, members,
+		   left < need ? "" : ", too scattered for one service");
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
 	return poise_error_remedy(err, "remove backends in a change of its own first, or raise "
 				       "limits: backends, which counts when the maps are created");
