@@ -147,7 +147,8 @@ void instance_member_stats(const struct instance *i, __u16 member, struct instan
 /* Reasons and events of a service (0: of none), summed over CPUs. */
 int instance_drops(const struct instance *i, __u16 service, __u64 count[POISE_REASON_SLOTS],
 		   struct poise_error *err);
-/* Fraction of the service's table that leads to each member, in the order of svc->member. */
+/* Fraction of new flows that the service's table gives each member, in the order of svc->member;
+ * those without a next hop have none, unless nobody has one. */
 void instance_shares(const struct instance *i, const struct config_service *svc, double *share);
 /* True if poised folded within the last second. */
 bool instance_daemon_runs(const struct instance *i);

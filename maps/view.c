@@ -107,6 +107,24 @@ bool instance_daemon_runs(const struct instance *i)
 
 /* ---- shares and states ------------------------------------------------------------------------*/
 
+static bool is_reached(const struct instance *i, const struct config_service *svc,
+		       const struct config_member *m)
+{
+	return i->members[m->id].nexthop || config_mode(svc, m) == POISE_LOCAL;
+}
+
+/* Packets whose slot names a member without a next hop take another slot's, so that its share goes
+ * to the others as the table divides it. */
+static void give_away(const struct instance *i, const struct config_service *svc, double *share)
+{
+	double reached = 0;
+
+	for (size_t m = 0; m < svc->members; m++)
+		reached += is_reached(i, svc, &svc->member[m]) ? share[m] : 0;
+	for (size_t m = 0; m < svc->members && reached > 0; m++)
+		share[m] = is_reached(i, svc, &svc->member[m]) ? share[m] / reached : 0;
+}
+
 void instance_shares(const struct instance *i, const struct config_service *svc, double *share)
 {
 	const struct poise_service *s = &i->services[svc->id];
@@ -126,6 +144,7 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 	for (size_t m = 0; m < svc->members; m++)
 		if (svc->member[m].id)
 			share[m] = (double)slots[svc->member[m].conf.ordinal] / size;
+	give_away(i, svc, share);
 	free(slots);
 }
 

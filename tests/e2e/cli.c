@@ -63,8 +63,9 @@ Test(cli, a_backend_that_cannot_be_reached_is_added_and_named)
 	site();
 	host_must(&h, "backend add web 10.0.0.77");
 	cr_assert(strstr(h.out, "backend 10.0.0.77 of web cannot be reached: "), "%s", h.out);
-	host_must(&h, "show web --no-header --columns backend,state");
-	cr_assert(strstr(h.out, "   10.0.0.77  unresolved\n"), "%s", h.out);
+	host_must(&h, "show web --no-header --columns backend,state,share");
+	cr_assert(strstr(h.out, "   10.0.0.3   up          33 %\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "   10.0.0.77  unresolved   0 %\n"), "%s", h.out);
 	host_run(&h, "ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:77 dev e0 nud permanent");
 	host_must(&h, "service set web idle 1h");
 	host_must(&h, "show web --no-header --columns backend,state");
