@@ -7,6 +7,7 @@
 #ifndef POISE_FORWARD_H
 #define POISE_FORWARD_H
 
+#include "answer.h"
 #include "count.h"
 #include "gue.h"
 #include "ipip.h"
@@ -30,7 +31,10 @@ static __always_inline answer_t forward_mode(struct xdp_md *ctx, const struct pa
 	return DROP(UNSUPPORTED);
 }
 
-static __always_inline int forward(struct xdp_md *ctx, const struct packet *p, __u32 member)
+/* answers: the packet's sender may be told why it is not forwarded; a constant, since answer()
+ * takes room on the stack that not every caller has. */
+static __always_inline int forward(struct xdp_md *ctx, const struct packet *p, __u32 member,
+				   bool answers)
 {
 	struct poise_member *m = member_get(member);
 	struct poise_path *path;
@@ -49,7 +53,8 @@ static __always_inline int forward(struct xdp_md *ctx, const struct packet *p, _
 		return drop(p->service, DROP(BROKEN));
 	failed = forward_mode(ctx, p, m, path, nexthop);
 	if (UNLIKELY(failed))
-		return drop(p->service, failed);
+		return answers ? answer(ctx, p->service, failed, ASKED(p))
+			       : drop(p->service, failed);
 	count_packet(member, p->length);
 	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
 		return XDP_TX;

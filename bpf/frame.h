@@ -19,6 +19,14 @@ __noinline int frame_trim(struct xdp_md *ctx, __u32 keep)
 	return bpf_xdp_adjust_tail(ctx, (int)keep - (int)size);
 }
 
+/* What a mode that adds so many bytes answers to a packet too big for the path. */
+static __always_inline answer_t frame_too_big(const struct poise_path *path, __u32 extra)
+{
+	__u32 mtu = path->mtu;
+
+	return DROP_TOO_BIG(mtu > extra ? mtu - extra : 0);
+}
+
 static __always_inline void frame_tags(struct ethhdr *eth, const struct poise_path *path, __u32 n,
 				       __be16 type)
 {

@@ -139,7 +139,7 @@ static __always_inline int icmp_error(struct xdp_md *ctx, struct packet *p, __u3
 	member = icmp_member(p, rec);
 	if (IS_DROP(member))
 		return drop(p->service, member);
-	verdict = forward(ctx, p, member);
+	verdict = forward(ctx, p, member, false);
 	if (verdict != XDP_DROP)
 		count_reason(p->service, POISE_R_ICMP_ERROR);
 	return verdict;

@@ -20,7 +20,7 @@ static __always_inline answer_t l2_forward(struct xdp_md *ctx, const struct pack
 
 	(void)m;
 	if (p->length > path->mtu)
-		return DROP(TOO_BIG);
+		return frame_too_big(path, 0);
 	failed = frame_open(ctx, p, path, nexthop, 0, type, &l3);
 	if (failed)
 		return failed;

@@ -13,6 +13,15 @@
 __u64 native_jiffies;
 __thread __u32 native_cpu;
 
+/* Of all CPUs, as the drops are. */
+static struct limit limited;
+
+void run_refill(void)
+{
+	for (int kind = 0; kind < LIMIT_KINDS; kind++)
+		limited.spent[kind] = -LIMIT_SECOND; /* before the clock's start */
+}
+
 void run_use(struct instance *i)
 {
 	static struct poise_drops *dropped;
@@ -39,6 +48,8 @@ void run_use(struct instance *i)
 	native_map(&others, i->others, poise_words_entries(m->cpus * m->members));
 	native_map(&devmap, NULL, m->paths);
 	native_map(&drops, dropped, m->services);
+	native_map(&limits, &limited, 1);
+	run_refill();
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = m->flow_buckets - 1;

@@ -117,7 +117,7 @@ static __always_inline answer_t outer(struct xdp_md *ctx, const struct packet *p
 	answer_t failed;
 
 	if (p->length + extra > path->mtu)
-		return DROP(TOO_BIG);
+		return frame_too_big(path, extra);
 	if (six ? !(path->src6.q[0] | path->src6.q[1]) : !path->src4)
 		return DROP(NO_SOURCE);
 	failed = frame_open(ctx, p, path, nexthop, extra, type, l3);

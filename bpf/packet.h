@@ -74,13 +74,16 @@ static __always_inline bool packet_plain(const struct packet *p)
 	return !(p->tcp & (TCP_SYN | TCP_FIN | TCP_RST));
 }
 
-/* An answer on the packet's way: a member's id, or DROP with the reason. */
+/* An answer on the packet's way: a member's id, or DROP with the reason and, if the packet is too
+ * big, what would have been the largest. */
 typedef __u32 answer_t;
 
 #define DROP_BIT	    0x80000000u
 #define DROP(symbol)	    (DROP_BIT | POISE_R_##symbol)
 #define IS_DROP(answer)	    ((answer)&DROP_BIT)
-#define DROP_REASON(answer) ((answer) & ~DROP_BIT)
+#define DROP_REASON(answer) ((answer)&0xff)
+#define DROP_MTU(answer)    ((answer) >> 8 & 0xffff)
+#define DROP_TOO_BIG(mtu)   (DROP(TOO_BIG) | (mtu) << 8)
 
 /* Word `at` of a map of struct poise_words. */
 #define word_lookup(map, at)                                                                       \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A packet's way through the balancer, one line a step. What is for no service passes untouched;
- * what is for one is forwarded or dropped for a counted reason, never passed on.
+ * what is for one is forwarded, or answered or dropped for a counted reason, never passed on.
  */
 #include "parse.h"
 #include "listener.h"
@@ -23,11 +23,11 @@ int poise_xdp(struct xdp_md *ctx)
 	if (!service)
 		return XDP_PASS;
 	if (p.ttl <= 1)
-		return drop(p.service, DROP(TTL));
+		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
 	member = find(&p, service);
 	if (IS_DROP(member))
-		return drop(p.service, member);
-	return forward(ctx, &p, member);
+		return answer(ctx, p.service, member, ASKED(&p));
+	return forward(ctx, &p, member, true);
 }
 
 /* Frees what is over in a part of the flow table (struct poise_sweep). */

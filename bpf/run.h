@@ -19,6 +19,9 @@ void run_set_seconds(__u32 seconds);
 /* Which CPU the calling thread is: its counters; below meta.cpus. */
 void run_set_cpu(__u32 cpu);
 
+/* As many answers may be sent as after a rest. */
+void run_refill(void);
+
 /* A frame within a buffer of the caller's: what may be written is start .. limit. */
 struct run_frame {
 	__u8 *start;

@@ -40,8 +40,9 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta)                                                                                    \
 	M(service_conf)                                                                            \
-	M(member_conf) M(listeners) M(listener_seeds) M(services) M(members) M(table) M(paths)     \
-		M(devmap) M(flows) M(counters) M(own) M(others) M(drops) M(rates)
+	M(member_conf)                                                                             \
+	M(listeners) M(listener_seeds) M(services) M(members) M(table) M(paths) M(devmap) M(flows) \
+		M(counters) M(own) M(others) M(drops) M(rates)
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
@@ -320,7 +321,11 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")          \
 	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn")     \
 	R(ALTERNATE, "alternate", "the table's first choice could not be used")                    \
-	R(ICMP_ERROR, "icmp-error-routed", "an ICMP error went where the packet it quotes belongs")
+	R(ICMP_ERROR, "icmp-error-routed",                                                         \
+	  "an ICMP error went where the packet it quotes belongs")                                 \
+	R(ANSWERED_RST, "answered-rst", "not forwarded, but refused with a TCP reset")             \
+	R(ANSWERED_ICMP, "answered-icmp", "not forwarded, but answered with an ICMP error")        \
+	R(ANSWER_LIMITED, "answer-limited", "not answered: the limit of answers was reached")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,

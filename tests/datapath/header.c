@@ -114,20 +114,7 @@ static const struct packet_case tos[] = {
 	GUE_V6("gue 6in6: EF", "tos 0xb8 ", T7 "tos 0xb8 flow 0x12345 ", TCP),
 };
 
-#define TTL(n, name, drop) CASE_DROP(name, IN0 n TCP, drop " ttl-expired")
-
 static const struct packet_case ttl[] = {
-	TTL(S1 "ttl 0 ", "l2 v4: TTL 0", "s01"),
-	TTL(S1 "ttl 1 ", "l2 v4: TTL 1", "s01"),
-	TTL(T1 "ttl 0 ", "l2 v6: hop limit 0", "s01"),
-	TTL(T1 "ttl 1 ", "l2 v6: hop limit 1", "s01"),
-	TTL(S2 "ttl 0 ", "4in4: TTL 0", "s02"),
-	TTL(S2 "ttl 1 ", "4in4: TTL 1", "s02"),
-	TTL(S3 "ttl 1 ", "4in6: TTL 1", "s03"),
-	TTL(T2 "ttl 1 ", "6in4: hop limit 1", "s02"),
-	TTL(T3 "ttl 0 ", "6in6: hop limit 0", "s03"),
-	TTL(S6 "ttl 1 ", "gue 4in4: TTL 1", "s06"),
-	TTL(T7 "ttl 1 ", "gue 6in6: hop limit 1", "s07"),
 	CASE_TX("l2 v4: TTL 2", IN0 S1 "ttl 2 " TCP, B1, OUT0("b1") S1 "ttl 1 " TCP),
 	CASE_TX("l2 v4: TTL 255", IN0 S1 "ttl 255 " TCP, B1, OUT0("b1") S1 "ttl 254 " TCP),
 	CASE_TX("l2 v6: hop limit 2", IN0 T1 "ttl 2 " UDP, B1, OUT0("b1") T1 "ttl 1 " UDP),

@@ -24,17 +24,24 @@ static const char *verdict_word(int verdict)
 
 /* ---- what is counted --------------------------------------------------------------------------*/
 
-/* The line of a reason that "SERVICE REASON" names. */
-static void find_reason(const struct rig *r, const char *text, __u16 *service, unsigned int *reason)
+static unsigned int reason_named(const char *word)
 {
-	char name[POISE_NAME_MAX], word[64];
-
-	cr_assert(sscanf(text, "%63s %63s", name, word) == 2, "a test's own words: %s", text);
-	*service = rig_service(r, name);
-	for (*reason = 0; *reason < sizeof(reasons) / sizeof(reasons[0]); ++*reason)
-		if (!strcmp(reasons[*reason], word))
-			return;
+	for (unsigned int k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++)
+		if (!strcmp(reasons[k], word))
+			return k;
 	cr_assert_fail("there is no reason \"%s\"", word);
+	return 0;
+}
+
+/* The lines that "SERVICE REASON [EVENT]" names, as a set of bits. */
+static unsigned int find_reasons(const struct rig *r, const char *text, __u16 *service)
+{
+	char name[POISE_NAME_MAX], reason[64], event[64];
+	int words = sscanf(text, "%63s %63s %63s", name, reason, event);
+
+	cr_assert(words >= 2, "a test's own words: %s", text);
+	*service = rig_service(r, name);
+	return 1u << reason_named(reason) | (words > 2 ? 1u << reason_named(event) : 0);
 }
 
 static bool wrong(const char *what, unsigned int id, long long expected, long long actual)
@@ -52,13 +59,13 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 	static struct rig_counts now;
 	const struct rig_counts *is = &now;
 	__u16 member = c->member ? rig_member(r, c->member) : 0, service = 0;
-	unsigned int reason = 0;
+	unsigned int set = 0;
 	size_t bytes = member ? frame_ip_end(in) - frame_ip_at(in) : 0;
 	bool bad = false;
 
 	rig_count(r, &now);
 	if (c->drop)
-		find_reason(r, c->drop, &service, &reason);
+		set = find_reasons(r, c->drop, &service);
 	for (__u32 m = 0; m < r->i->meta->members; m++) {
 		const struct poise_counter *a = &was->member[m], *b = &is->member[m];
 		bool it = member && m == member;
@@ -70,7 +77,7 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 	}
 	for (__u32 s = 0; s < r->i->meta->services; s++)
 		for (unsigned int k = 0; k < POISE_REASON_SLOTS; k++) {
-			bool it = service && s == service && k == reason;
+			bool it = service && s == service && set >> k & 1;
 			__u64 more = is->service[s].count[k] - was->service[s].count[k];
 
 			if (wrong("drops of service", s, it ? times : 0, (long long)more)) {
@@ -93,6 +100,7 @@ struct attempt {
 static void try(struct rig *r, struct attempt *a)
 {
 	rig_forget(r);
+	rig_refill(r);
 	a->verdict = rig_run(r, &a->in, &a->out);
 }
 

@@ -16,7 +16,8 @@ struct packet_case {
 	int verdict;	    /* XDP_* */
 	const char *out;    /* words; NULL: as it came */
 	const char *member; /* that counts one packet and its bytes; NULL: none does */
-	const char *drop;   /* "SERVICE REASON" that counts one; NULL: none does */
+	const char
+		*drop; /* "SERVICE REASON" or "SERVICE REASON EVENT" that count one; NULL: none */
 };
 
 /* Not for a service: passed on, byte-identical, and nothing counted. */
@@ -27,6 +28,11 @@ struct packet_case {
 #define CASE_DROP(name, in, drop)                                                                  \
 	{                                                                                          \
 		name, in, XDP_DROP, NULL, NULL, drop                                               \
+	}
+/* Goes back to its sender as something else. */
+#define CASE_ANSWER(name, in, drop, out)                                                           \
+	{                                                                                          \
+		name, in, XDP_TX, out, NULL, drop                                                  \
 	}
 #define CASE_TX(name, in, member, out)                                                             \
 	{                                                                                          \

@@ -136,7 +136,7 @@ static void build_tcp(struct build *b, const struct layer *l)
 	put32(p + 8, words_param(l, PARAM_ACK, 0));
 	p[12] = (5 + options / 4) << 4;
 	p[13] = l->flags;
-	put16(p + 14, 65535);
+	put16(p + 14, words_param(l, PARAM_WIN, 65535));
 	put16(p + 16, words_param(l, PARAM_CSUM, 0));
 	memset(p + 20, 1, options); /* no-operation */
 	set_l4(b, l, IPPROTO_TCP);
@@ -161,6 +161,7 @@ static void build_icmp(struct build *b, const struct layer *l)
 
 	p[0] = l->number;
 	p[1] = words_param(l, PARAM_CODE, 0);
+	put32(p + 4, words_param(l, PARAM_MTU, 0));
 	set_l4(b, l, l->kind == LAYER_ICMP6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 	if (l->kind == LAYER_ICMP) {
 		b->l4_csum = false; /* it needs no pseudo header */

@@ -9,13 +9,19 @@
  *
  *   eth SRC > DST [type N]             gw, lb, out (our second device) or bN for a MAC address
  *   vlan ID [pcp N] [tpid N]
- *   ip4 SRC > DST [ttl tos id df mf off opt len ihl ver proto csum N]    off in 8 bytes, opt in
- * bytes ip6 SRC > DST [ttl tos flow len ver proto N] hop N | dst N | route N [left N]   extension
- * headers of N bytes frag6 [id N] [off N] [mf] tcp SPORT > DPORT [SAFRP] [seq ack opt csum N] udp
- * SPORT > DPORT [len csum N] (SPORT any: of the dynamic range) icmp TYPE [code N], icmp6 TYPE [code
- * N], igmp arp SRC > DST a request data N                             N bytes of a pattern hex
- * DIGITS pad N                              zeros behind the packet, which no length counts cut N
- * the last N bytes are missing
+ *   ip4 SRC > DST [ttl tos id df mf off opt len ihl ver
+ *      proto csum N]                   off in 8 bytes, opt in bytes
+ *   ip6 SRC > DST [ttl tos flow len ver proto N]
+ *   hop N | dst N | route N [left N]   extension headers of N bytes
+ *   frag6 [id N] [off N] [mf]
+ *   tcp SPORT > DPORT [SAFRP] [seq ack opt win csum N]
+ *   udp SPORT > DPORT [len csum N]       SPORT any: of the dynamic range
+ *   icmp TYPE [code N] [mtu N], icmp6 TYPE [code N] [mtu N], igmp
+ *   arp SRC > DST                      a request
+ *   data N                             N bytes of a pattern
+ *   hex DIGITS
+ *   pad N                              zeros behind the packet, which no length counts
+ *   cut N                              the last N bytes are missing
  */
 #ifndef POISE_TEST_FRAME_H
 #define POISE_TEST_FRAME_H

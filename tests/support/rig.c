@@ -156,6 +156,30 @@ void rig_commit(struct rig *r)
 	instance_unlock(r->i);
 }
 
+/* The value of its limits: 16 bytes for each of up to 4096 CPUs. */
+#define LIMITS_MAX (16 * 4096)
+
+/* A map of the program's own, which is not pinned; -1: it has none of that name. */
+static int own_map(int program, const char *name)
+{
+	struct bpf_prog_info info = {0};
+	__u32 ids[64], size = sizeof(info);
+
+	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
+	info.map_ids = (__u64)(unsigned long)ids;
+	cr_assert(!bpf_obj_get_info_by_fd(program, &info, &size), "%s", strerror(errno));
+	for (__u32 k = 0; k < info.nr_map_ids && k < sizeof(ids) / sizeof(ids[0]); k++) {
+		struct bpf_map_info map = {0};
+		int fd = bpf_map_get_fd_by_id(ids[k]);
+
+		size = sizeof(map);
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &map, &size) && !strcmp(map.name, name))
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
 static void open_driver(struct rig *r)
 {
 	struct bpf_program *prog;
@@ -165,6 +189,8 @@ static void open_driver(struct rig *r)
 	snprintf(path, sizeof(path), "%s/prog_xdp", r->i->dir);
 	r->program = bpf_obj_get(path);
 	cr_assert(r->program >= 0, "cannot open %s: %s", path, strerror(errno));
+	r->limits = own_map(r->program, "limits");
+	cr_assert(r->limits >= 0, "the program has no limits");
 	r->driver = driver__open();
 	cr_assert(r->driver, "cannot open the driver: %s", strerror(errno));
 	/* As attach/ loads the pipeline: kernels let only equals jump to each other. */
@@ -205,6 +231,7 @@ void rig_close(struct rig *r)
 	struct poise_error err = {0};
 
 	driver__destroy(r->driver);
+	close(r->limits);
 	close(r->program);
 	config_free(r->cfg);
 	instance_close(r->i);
@@ -277,6 +304,14 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 	for (__u32 s = 0; s < meta->services && s <= r->services; s++)
 		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",
 			   &err);
+}
+
+void rig_refill(const struct rig *r)
+{
+	static const __u8 zero[LIMITS_MAX]; /* long ago, by any clock */
+	__u32 key = 0;
+
+	cr_assert(!bpf_map_update_elem(r->limits, &key, zero, BPF_ANY), "%s", strerror(errno));
 }
 
 void rig_forget(struct rig *r)

@@ -34,6 +34,7 @@ struct rig {
 	__u16 services;	    /* the highest id that a service has had */
 	struct place place;
 	int program; /* the pinned prog_xdp */
+	int limits;  /* its limits of answers */
 	struct driver *driver;
 };
 
@@ -68,6 +69,8 @@ struct rig_counts {
 
 void rig_count(const struct rig *r, struct rig_counts *c);
 
+/* Lets the program send as many answers as after a rest. */
+void rig_refill(const struct rig *r);
 /* Empties the flow table behind everybody's back; gauges are no longer right after that. */
 void rig_forget(struct rig *r);
 /* The only word in the flow table, NULL if there is none; the test fails if there are more. */

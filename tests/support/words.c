@@ -32,6 +32,7 @@ static const char *const params[PARAMS] = {
 	[PARAM_IHL] = "ihl",   [PARAM_VER] = "ver",   [PARAM_PROTO] = "proto",
 	[PARAM_CSUM] = "csum", [PARAM_FLOW] = "flow", [PARAM_LEFT] = "left",
 	[PARAM_SEQ] = "seq",   [PARAM_ACK] = "ack",   [PARAM_CODE] = "code",
+	[PARAM_MTU] = "mtu",   [PARAM_WIN] = "win",
 };
 
 static const char tcp_flags[] = "FSRPA"; /* from bit 0 of the flags byte */

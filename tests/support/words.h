@@ -49,6 +49,8 @@ enum param {
 	PARAM_SEQ,
 	PARAM_ACK,
 	PARAM_CODE,
+	PARAM_MTU,
+	PARAM_WIN,
 	PARAMS,
 };
 

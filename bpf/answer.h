@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is not forwarded, and whose sender can do something about it, is answered: it goes back
+ * where it came from, by the device and with the tags it came with, from the address it was sent
+ * to. A connection that no backend can take is reset, a datagram unreachable; what has no hop left
+ * or is too big gets the ICMP error that says so (answer_tcp.h, answer_icmp.h).
+ *
+ * Never answered: a reset, anything but TCP and UDP (so no ICMP error), a fragment, a source that
+ * is no single host's address (RFC 1122, 3.2.2; RFC 4443, 2.4), and what exceeds the limit.
+ * Whether a source is its network's broadcast address nobody here can know.
+ *
+ * The mid-flow packet of a flow that we have no record of is not reset either: another balancer,
+ * or a backend that comes back, may know it.
+ */
+#ifndef POISE_ANSWER_H
+#define POISE_ANSWER_H
+
+#include "answer_icmp.h"
+#include "answer_tcp.h"
+#include "count.h"
+
+static __always_inline bool answer_read_ip4(struct xdp_md *ctx, struct asked *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 l3 = a->l3;
+	struct iphdr *ip;
+	__u8 first;
+
+	BOUND(l3, ASKED_L3);
+	ip = data + l3;
+	if ((void *)(ip + 1) > end || ip->frag_off & bpf_htons(IP4_FRAGMENT))
+		return false;
+	a->l4 = l3 + ip->ihl * 4;
+	a->proto = ip->protocol;
+	a->df = !!(ip->frag_off & bpf_htons(IP4_DF));
+	a->src.w[3] = ip->saddr;
+	a->dst.w[3] = ip->daddr;
+	first = a->src.b[12];
+	return first && first != 127 && first < 224 && ip->saddr != ip->daddr;
+}
+
+static __always_inline bool answer_read_ip6(struct xdp_md *ctx, struct asked *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 l3 = a->l3, found;
+	struct ipv6hdr *ip;
+
+	BOUND(l3, ASKED_L3);
+	ip = data + l3;
+	if ((void *)(ip + 1) > end)
+		return false;
+	found = parse_extensions(ctx, l3 + sizeof(*ip), ip->nexthdr);
+	a->v6 = 1;
+	a->l4 = found & 0xffff;
+	a->proto = found >> 16;
+	addr_copy(&a->src, &ip->saddr);
+	addr_copy(&a->dst, &ip->daddr);
+	/* ::/64 holds what is unspecified, loopback, or an IPv4 address in disguise. */
+	return a->src.b[0] != 0xff && a->src.q[0] &&
+	       (a->src.q[0] != a->dst.q[0] || a->src.q[1] != a->dst.q[1]);
+}
+
+static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 l4 = a->l4, header;
+	struct tcphdr *tcp;
+
+	if (a->proto == IPPROTO_UDP)
+		return true;
+	if (a->proto != IPPROTO_TCP)
+		return false;
+	BOUND(l4, ASKED_L4);
+	tcp = data + l4;
+	if ((void *)(tcp + 1) > end)
+		return false;
+	header = tcp->doff * 4;
+	a->ports = *(__u32 *)tcp;
+	a->flags = ((__u8 *)tcp)[13];
+	a->seq = bpf_ntohl(tcp->seq);
+	a->ack = tcp->ack_seq;
+	a->payload = (__s32)a->length - (__s32)(l4 - a->l3) - (__s32)header;
+	return header >= sizeof(*tcp) && a->payload >= 0 && !(a->flags & TCP_RST);
+}
+
+/* Reads the packet again: the fast path keeps nothing for us. False: not to be answered. */
+static __always_inline bool answer_read(struct xdp_md *ctx, struct asked *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 l3 = a->l3;
+	__u8 *first;
+
+	BOUND(l3, ASKED_L3);
+	first = data + l3;
+	if ((void *)(first + 1) > end)
+		return false;
+	if (*first >> 4 == 4 ? !answer_read_ip4(ctx, a) : !answer_read_ip6(ctx, a))
+		return false;
+	return answer_read_l4(ctx, a);
+}
+
+/* LIMIT_KINDS: none. */
+static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 reason)
+{
+	switch (reason) {
+	case POISE_R_TTL: return LIMIT_ICMP;
+	case POISE_R_TOO_BIG: return a->v6 || a->df ? LIMIT_ICMP : LIMIT_KINDS;
+	case POISE_R_NO_BACKEND:
+		if (a->proto == IPPROTO_UDP)
+			return LIMIT_ICMP;
+		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;
+	}
+	return LIMIT_KINDS;
+}
+
+/* Counts why a packet is not forwarded and answers it if that is due; XDP_*. where: ASKED(). */
+__noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 where)
+{
+	struct asked a = {.l3 = where & ASKED_L3, .length = where >> 16};
+	__u32 reason = DROP_REASON(why);
+	enum limit_kind kind;
+
+	count_reason(service, reason);
+	if (!answer_read(ctx, &a))
+		return XDP_DROP;
+	kind = answer_kind(&a, reason);
+	if (kind == LIMIT_KINDS)
+		return XDP_DROP;
+	if (!limit_take(kind)) {
+		count_reason(service, POISE_R_ANSWER_LIMITED);
+		return XDP_DROP;
+	}
+	if (kind == LIMIT_RST ? answer_tcp(ctx, &a) : answer_icmp(ctx, &a, why))
+		return XDP_DROP;
+	count_reason(service, kind == LIMIT_RST ? POISE_R_ANSWERED_RST : POISE_R_ANSWERED_ICMP);
+	return XDP_TX;
+}
+
+#endif
