@@ -2,6 +2,7 @@
 /*
  * Checking what everything else is derived from: meta, and both copies of every record.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,35 @@ static void check_spares(struct check *c)
 	check_zero(c, "meta", 0, &m->spare4, sizeof(m->spare4), "unused word of the daemon's");
 }
 
+/* 2^32 / HZ, rounded up, of an HZ that kernels are built with; 0: never measured. */
+static bool is_tick(__u32 mult)
+{
+	static const __u32 ticks[] = {100, 250, 300, 1000};
+
+	for (size_t n = 0; n < sizeof(ticks) / sizeof(ticks[0]); n++)
+		if (mult == ((1ull << 32) + ticks[n] - 1) / ticks[n])
+			return true;
+	return !mult;
+}
+
+/* The identity may be wrong since before the instance was opened: what else says the same? Sizes
+ * are compared with the maps' own when they are opened. */
+static void check_identity(struct check *c)
+{
+	const struct poise_meta *m = c->i->meta;
+	char end[sizeof(m->instance) + 16];
+	size_t length;
+
+	if (!is_tick(m->jiffies_mult))
+		check_say(c, "meta", "jiffies_mult is %u, the tick of no kernel", m->jiffies_mult);
+	if (c->i->anonymous)
+		return;
+	length = (size_t)snprintf(end, sizeof(end), "/%.*s/v%d", (int)sizeof(m->instance) - 1,
+				  m->instance, POISE_ABI);
+	if (length > strlen(c->i->dir) || strcmp(c->i->dir + strlen(c->i->dir) - length, end) != 0)
+		check_say(c, "meta", "instance \"%s\" is not that of %s", m->instance, c->i->dir);
+}
+
 bool check_meta(struct check *c)
 {
 	const struct poise_meta *m = c->i->meta;
@@ -30,6 +60,7 @@ bool check_meta(struct check *c)
 		check_say(c, "meta", "identity or limits changed since the instance was opened");
 		return false;
 	}
+	check_identity(c);
 	check_spares(c);
 	if (m->opened > m->committed)
 		check_say(c, "meta",

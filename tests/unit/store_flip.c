@@ -249,3 +249,18 @@ Test(store_flip, every_map, .timeout = 60)
 	store_check(i, "at last");
 	instance_close(i);
 }
+
+/* Also if it was so before the instance was opened. */
+Test(store_flip, a_tick_that_no_kernel_has)
+{
+	struct instance *i = world();
+	struct poise_error err;
+
+	i->meta->jiffies_mult = 4294968; /* HZ 1000 */
+	i->identity.jiffies_mult = i->meta->jiffies_mult;
+	store_check(i, "measured");
+	i->meta->jiffies_mult ^= 0x80;
+	i->identity.jiffies_mult = i->meta->jiffies_mult;
+	cr_assert_eq(instance_check(i, NULL, NULL, &err), 1);
+	instance_close(i);
+}
