@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The backend's side of mode ipip: strips the outer header, in all four pairs of families, of
- * packets whose inner destination is one of the configured virtual addresses. Everything else
- * passes untouched. Twice: for XDP, and for TC where a device cannot do XDP.
+ * The backend's side of modes ipip and gue: strips the outer headers, in all four pairs of
+ * families, of packets whose inner destination is one of the configured virtual addresses; those in
+ * UDP only at the configured ports. Everything else passes untouched. Twice: for XDP, and for TC
+ * where a device cannot do XDP.
+ *
+ * A UDP checksum that is there must be right, else the packet passes too: the stack drops it and
+ * counts it as it does all such. That there is none is no fault, over IPv6 neither (RFC 6935).
  *
  * Congestion marks on the outer header are carried inside as RFC 6040 section 4.2 says.
  */
@@ -18,6 +22,13 @@ struct {
 } decap_addresses SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, POISE_DECAP_PORTS);
+	__type(key, __be16);
+	__type(value, __u8);
+} decap_ports SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -28,7 +39,9 @@ struct {
 #define ECN_DROP 4
 #define L2_MAX	 (ETH_HLEN + 2 * sizeof(struct vlan_tag))
 /* What must lie in one piece to be looked at: an outer header with all options, an inner one. */
-#define TC_HEADERS (ETH_HLEN + 60 + sizeof(struct ipv6hdr))
+#define TC_HEADERS (ETH_HLEN + 60 + sizeof(struct udphdr) + sizeof(struct ipv6hdr))
+#define SUM_CHUNK  128		       /* bytes added up at a time, on the stack */
+#define SUM_CHUNKS (65536 / SUM_CHUNK) /* of the longest packet */
 
 /* What the inner header says afterwards, [inner][outer], of Not-ECT, ECT(1), ECT(0), CE. */
 const __u8 ecn_inside[4][4] = {
@@ -41,19 +54,21 @@ const __u8 ecn_inside[4][4] = {
 struct tunnel {
 	__u32 size;  /* of the frame */
 	__u32 l3;    /* offset of the outer header */
-	__u32 outer; /* its bytes */
+	__u32 outer; /* its bytes, with those of a UDP header */
 	__u32 inner; /* offset of the inner header */
 	__u32 bytes; /* of the inner packet */
 	bool outer6;
 	bool inner6;
+	__u8 proto;   /* of what follows the outer IP header */
 	__u8 ecn;     /* of the inner header, now */
 	__u8 ecn_new; /* and afterwards; ECN_DROP */
+	__u64 pseudo; /* what the UDP pseudo header adds up to; 0: there is no checksum to check */
 };
 
 /* The outer header; its ECN bits, or -1 if it is no tunnel. */
 static __always_inline int tunnel_outer(void *data, void *end, struct tunnel *t)
 {
-	__u32 proto, length;
+	__u32 length;
 	int ecn;
 
 	if (t->outer6) {
@@ -63,7 +78,7 @@ static __always_inline int tunnel_outer(void *data, void *end, struct tunnel *t)
 			return -1;
 		t->outer = sizeof(*ip);
 		length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
-		proto = ip->nexthdr;
+		t->proto = ip->nexthdr;
 		ecn = ip->flow_lbl[0] >> 4 & ECN_MASK;
 	} else {
 		struct iphdr *ip = data + t->l3;
@@ -74,17 +89,53 @@ static __always_inline int tunnel_outer(void *data, void *end, struct tunnel *t)
 			return -1;
 		t->outer = ip->ihl * 4;
 		length = bpf_ntohs(ip->tot_len);
-		proto = ip->protocol;
+		t->proto = ip->protocol;
 		ecn = ip->tos & ECN_MASK;
 	}
-	if (proto != IPPROTO_IPIP && proto != IPPROTO_IPV6)
-		return -1;
 	if (length <= t->outer || t->l3 + length > t->size)
 		return -1;
-	t->inner6 = proto == IPPROTO_IPV6;
+	t->inner6 = t->proto == IPPROTO_IPV6;
 	t->inner = t->l3 + t->outer;
 	t->bytes = length - t->outer;
 	return ecn;
+}
+
+/* What the addresses of the outer header add up to. */
+static __always_inline __u64 addresses_sum(void *data, void *end, const struct tunnel *t)
+{
+	__u32 words = t->outer6 ? 8 : 2;
+	__u32 *word = data + t->l3 + (t->outer6 ? 8 : 12);
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < 8; i++) {
+		if (i >= words || (void *)(word + i + 1) > end)
+			break;
+		sum += word[i];
+	}
+	return sum;
+}
+
+/* A UDP header, and behind it an IP header as GUE's variant 1 has it; false if it is not for us. */
+static __always_inline bool tunnel_udp(void *data, void *end, struct tunnel *t)
+{
+	struct udphdr *udp = data + t->inner;
+	__u8 *first = (void *)(udp + 1);
+	__be16 port;
+
+	if ((void *)(first + 1) > end || t->bytes <= sizeof(*udp))
+		return false;
+	port = udp->dest;
+	if (bpf_ntohs(udp->len) != t->bytes || !bpf_map_lookup_elem(&decap_ports, &port))
+		return false;
+	if (*first >> 4 != 4 && *first >> 4 != 6)
+		return false;
+	if (udp->check)
+		t->pseudo = addresses_sum(data, end, t) + udp->len + bpf_htons(IPPROTO_UDP);
+	t->inner6 = *first >> 4 == 6;
+	t->inner += sizeof(*udp);
+	t->outer += sizeof(*udp);
+	t->bytes -= sizeof(*udp);
+	return true;
 }
 
 /* The inner header's destination; false if there is no such header. */
@@ -122,7 +173,12 @@ static __always_inline bool tunnel_find(void *data, void *end, __u32 l3, __be16 
 	t->l3 = l3;
 	t->outer6 = type == bpf_htons(ETH_P_IPV6);
 	ecn = tunnel_outer(data, end, t);
-	if (ecn < 0 || !tunnel_inner(data, end, t, &to))
+	if (ecn < 0)
+		return false;
+	if (t->proto == IPPROTO_UDP ? !tunnel_udp(data, end, t)
+				    : t->proto != IPPROTO_IPIP && t->proto != IPPROTO_IPV6)
+		return false;
+	if (!tunnel_inner(data, end, t, &to))
 		return false;
 	if (!bpf_map_lookup_elem(&decap_addresses, &to))
 		return false;
@@ -158,6 +214,51 @@ static __always_inline int decap_drop(const struct tunnel *t, int verdict)
 		c->failed++;
 	return verdict;
 }
+
+/* Bytes of a packet being added up. */
+struct summing {
+	void *ctx;
+	__u32 at;
+	__u32 bytes;
+	__u64 sum;
+};
+
+/*
+ * What `bytes` from offset `at` add up to, a chunk a call of bpf_loop. Places follow from the
+ * index, which the verifier can take for any: it need not go through all rounds. What cannot be
+ * read leaves the sum short, so wrong.
+ */
+#define SUM(name, context, load_bytes)                                                             \
+	static long name##_chunk(__u32 index, struct summing *s)                                   \
+	{                                                                                          \
+		__u32 chunk[SUM_CHUNK / 4] = {}, done = index * SUM_CHUNK, n = s->bytes - done;    \
+                                                                                                   \
+		if (done >= s->bytes)                                                              \
+			return 1;                                                                  \
+		if (n > SUM_CHUNK)                                                                 \
+			n = SUM_CHUNK;                                                             \
+		if (!n || load_bytes(s->ctx, s->at + done, chunk, n))                              \
+			return 1;                                                                  \
+		s->sum += (__u32)bpf_csum_diff(NULL, 0, chunk, SUM_CHUNK, 0);                      \
+		return 0;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	__noinline __u64 name(struct context *ctx, __u32 at, __u32 bytes)                          \
+	{                                                                                          \
+		struct summing s = {.ctx = ctx, .at = at, .bytes = bytes};                         \
+                                                                                                   \
+		bpf_loop(SUM_CHUNKS, name##_chunk, &s, 0);                                         \
+		return s.sum;                                                                      \
+	}
+
+SUM(sum_xdp, xdp_md, bpf_xdp_load_bytes)
+SUM(sum_tc, __sk_buff, bpf_skb_load_bytes)
+
+/* The UDP header and all behind it have the checksum they say, or say none; sum as above. */
+#define TUNNEL_SOUND(ctx, t, sum)                                                                  \
+	(!(t)->pseudo ||                                                                           \
+	 checksum_fold((t)->pseudo + sum(ctx, (t)->inner - sizeof(struct udphdr),                  \
+					 (t)->bytes + sizeof(struct udphdr))) == 0xffff)
 
 static __always_inline __u32 bytes_between(void *data, void *end)
 {
@@ -240,8 +341,10 @@ int poise_decap_xdp(struct xdp_md *ctx)
 	__u32 l3;
 	__be16 type = l2_type(data, end, &l3);
 
-	if (!tunnel_find(data, end, l3, type, &t))
+	if (!tunnel_find(data, end, l3, type, &t) || !TUNNEL_SOUND(ctx, &t, sum_xdp))
 		return XDP_PASS;
+	data = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
 	if (t.ecn_new == ECN_DROP)
 		return decap_drop(&t, XDP_DROP);
 	if (t.ecn_new != t.ecn)
@@ -303,7 +406,7 @@ int poise_decap_tc(struct __sk_buff *skb)
 		end = (void *)(long)skb->data_end;
 	}
 	/* One tag is taken off before TC; what has more is for a VLAN device and its own TC. */
-	if (!tunnel_find(data, end, ETH_HLEN, skb->protocol, &t))
+	if (!tunnel_find(data, end, ETH_HLEN, skb->protocol, &t) || !TUNNEL_SOUND(skb, &t, sum_tc))
 		return TC_ACT_UNSPEC;
 	if (t.ecn_new == ECN_DROP)
 		return decap_drop(&t, TC_ACT_SHOT);

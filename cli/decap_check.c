@@ -31,13 +31,15 @@ static void say_fault(void *ctx, const char *sentence, const char *remedy)
 	json_object_array_add(k->faults, o);
 }
 
-static int check_device(struct checking *k, const char *device, bool encapsulated,
+/* how: what is attached there; NULL: nothing, behind l2. */
+static int check_device(struct checking *k, const char *device, const struct attach_decap *how,
 			const union poise_addr *address, size_t addresses)
 {
 	struct decap_facts facts;
 
-	if (decap_facts_read(&facts, device, encapsulated, address, addresses, &k->c->error))
+	if (decap_facts_read(&facts, device, how != NULL, address, addresses, &k->c->error))
 		return -1;
+	facts.gue = how && how->ports;
 	k->device = device;
 	decap_judge(&facts, say_fault, k);
 	decap_facts_free(&facts);
@@ -50,7 +52,7 @@ static int check_named(struct checking *k, const char *device, const struct atta
 {
 	struct cli *c = k->c;
 	size_t addresses = 0;
-	bool encapsulated = false;
+	const struct attach_decap *how = NULL;
 	union poise_addr *address = calloc(args_left(&c->args) + 1, sizeof(*address));
 	const char *word;
 	int rc = 0;
@@ -60,11 +62,12 @@ static int check_named(struct checking *k, const char *device, const struct atta
 	while (!rc && (word = args_take(&c->args)))
 		rc = poise_parse_addr(word, &address[addresses++], &c->error);
 	for (int d = 0; d < n; d++)
-		encapsulated |= !strcmp(list[d].device, device);
+		if (!strcmp(list[d].device, device))
+			how = &list[d];
 	if (!rc && !addresses)
 		rc = cli_usage(c, "ADDR is missing: the service's addresses");
 	if (!rc)
-		rc = check_device(k, device, encapsulated, address, addresses);
+		rc = check_device(k, device, how, address, addresses);
 	free(address);
 	return rc;
 }
@@ -72,7 +75,7 @@ static int check_named(struct checking *k, const char *device, const struct atta
 static int check_attached(struct checking *k, const struct attach_decap *list, int n)
 {
 	for (int d = 0; d < n; d++)
-		if (check_device(k, list[d].device, true, list[d].address, list[d].addresses))
+		if (check_device(k, list[d].device, &list[d], list[d].address, list[d].addresses))
 			return -1;
 	k->device = "this host";
 	if (!n)

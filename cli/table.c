@@ -118,9 +118,11 @@ const struct cli_command cli_commands[] = {
 	 TAKES(OPT_BIT(BOOT) | OPT_BIT(ALL) | OPT_BIT(NO_SECRETS)),
 	 .help = "Prints the configuration as a file that apply turns back into it."},
 
-	{BEHIND, .name = "decap attach", .run = cmd_decap_attach, .usage = "DEV ADDR...",
-	 .complete = "d-", NO_KEYS,
-	 .help = "Unwraps encapsulated packets for these virtual addresses, on a backend."},
+	{BEHIND, .name = "decap attach", .run = cmd_decap_attach,
+	 .usage = "DEV ADDR... [gue-port PORT]...", .complete = "d-", NO_KEYS,
+	 .help = "Unwraps encapsulated packets for these virtual addresses, on a backend.",
+	 .about = "Of mode ipip always, of mode gue at the ports that are said; 6080 is that of a "
+		  "service if its gue-port says no other."},
 	{BEHIND, .name = "decap detach", .run = cmd_decap_detach, .usage = "DEV", .complete = "d",
 	 NO_KEYS, .help = "Stops unwrapping on a device."},
 	{BEHIND, .name = "decap show", .run = cmd_decap_show, .usage = "", .complete = "", NO_KEYS,

@@ -374,6 +374,7 @@ POISE_ASSERT_SIZE(struct poise_clock, 16);
 /* ---- the decapsulator, on the backends: maps `decap_addresses` (HASH: union poise_addr -> __u8)
  * and `decap_counts` (PERCPU_ARRAY of one) ------------------------------------------------------*/
 #define POISE_DECAP_ADDRESSES 1024 /* virtual addresses that one backend serves */
+#define POISE_DECAP_PORTS     16   /* of mode gue: map `decap_ports`, HASH: __be16 -> __u8 */
 
 struct poise_decap_counts {
 	__u64 packets; /* stripped and passed on */

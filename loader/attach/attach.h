@@ -49,15 +49,24 @@ struct attach_decap {
 	bool tc;	   /* XDP would not go: TC */
 	char warning[192]; /* why TC; empty none */
 	struct poise_decap_counts counts;
-	size_t addresses;
+	size_t addresses, ports;
 	union poise_addr *address; /* virtual addresses it strips for; malloc'ed */
+	__u16 *port;		   /* at which it takes mode gue, ascending; malloc'ed */
 };
 
-/* Strips encapsulation for these virtual addresses, and no others, from what comes in on device.
- * Attached already: replaces program and addresses without losing a packet. *state, if not NULL,
- * is filled; free it with attach_decap_free. */
+/* What to strip: for which virtual addresses, and at which UDP ports mode gue's headers too. */
+struct attach_decap_want {
+	const union poise_addr *address;
+	size_t addresses;
+	const __u16 *port; /* host order */
+	size_t ports;
+};
+
+/* Strips encapsulation for what is wanted, and nothing else, from what comes in on device.
+ * Attached already: replaces program, addresses and ports without losing a packet. *state, if not
+ * NULL, is filled; free it with attach_decap_free. */
 int attach_decap(const struct instance_where *where, const char *device,
-		 const union poise_addr *address, size_t addresses, struct attach_decap *state,
+		 const struct attach_decap_want *want, struct attach_decap *state,
 		 struct poise_error *err);
 int attach_decap_detach(const struct instance_where *where, const char *device,
 			struct poise_error *err);

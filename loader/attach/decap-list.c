@@ -2,6 +2,7 @@
 /*
  * The decapsulator's pins: which devices it is on, for which addresses, and what it did there.
  */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -69,7 +70,8 @@ unsigned int attach_decap_ifindex(const char *dir, const struct decap_pin *p)
 void attach_decap_unlink(const char *dir, const struct decap_pin *p)
 {
 	char tc[16], name[ATTACH_PIN_NAME], path[PATH_MAX];
-	const char *const kinds[] = {p->tc ? tc : DECAP_LINK, DECAP_ADDRESSES, DECAP_COUNTS};
+	const char *const kinds[] = {p->tc ? tc : DECAP_LINK, DECAP_ADDRESSES, DECAP_PORTS,
+				     DECAP_COUNTS};
 
 	snprintf(tc, sizeof(tc), DECAP_TC "_%d", p->why);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
@@ -104,25 +106,50 @@ static int by_address(const void *a, const void *b)
 	return memcmp(a, b, sizeof(union poise_addr));
 }
 
-static int read_addresses(const char *dir, struct attach_decap *state)
+static int by_port(const void *a, const void *b)
 {
-	int fd = attach_decap_open_map(dir, DECAP_ADDRESSES, state->device);
-	union poise_addr key;
-	int rc;
+	return *(const __u16 *)a - *(const __u16 *)b;
+}
 
-	if (fd < 0)
+/* The keys of a map, `size` bytes each, malloc'ed; at most so many, whatever others add meanwhile.
+ * Returns their number or -1. */
+static int read_keys(const char *dir, const char *kind, const char *device, size_t size,
+		     size_t most, void *list)
+{
+	int fd = attach_decap_open_map(dir, kind, device);
+	char *key = calloc(most, size);
+	size_t n = 0;
+
+	*(void **)list = key;
+	if (fd < 0 || !key) {
+		if (fd >= 0)
+			close(fd);
 		return -1;
-	/* at most so many, whatever others add meanwhile */
-	state->address = calloc(POISE_DECAP_ADDRESSES, sizeof(key));
-	rc = state->address ? bpf_map_get_next_key(fd, NULL, &key) : -1;
-	while (!rc && state->addresses < POISE_DECAP_ADDRESSES) {
-		state->address[state->addresses++] = key;
-		rc = bpf_map_get_next_key(fd, &key, &key);
 	}
+	while (n < most &&
+	       !bpf_map_get_next_key(fd, n ? key + (n - 1) * size : NULL, key + n * size))
+		n++;
 	close(fd);
-	if (!state->address)
+	return (int)n;
+}
+
+static int read_wanted(const char *dir, struct attach_decap *state)
+{
+	int addresses = read_keys(dir, DECAP_ADDRESSES, state->device, sizeof(*state->address),
+				  POISE_DECAP_ADDRESSES, &state->address);
+	int ports = read_keys(dir, DECAP_PORTS, state->device, sizeof(*state->port),
+			      POISE_DECAP_PORTS, &state->port);
+
+	if (ports < 0 && errno == ENOENT) /* attached by a version without them */
+		ports = 0;
+	if (addresses < 0 || ports < 0)
 		return -1;
-	qsort(state->address, state->addresses, sizeof(key), by_address);
+	state->addresses = (size_t)addresses;
+	state->ports = (size_t)ports;
+	for (size_t k = 0; k < state->ports; k++)
+		state->port[k] = ntohs(state->port[k]);
+	qsort(state->address, state->addresses, sizeof(*state->address), by_address);
+	qsort(state->port, state->ports, sizeof(*state->port), by_port);
 	return 0;
 }
 
@@ -139,7 +166,7 @@ int attach_decap_describe(const char *dir, const struct decap_pin *p, struct att
 	else if (p->tc)
 		snprintf(state->warning, sizeof(state->warning), "at TC, slower: %s",
 			 attach_link_why(p->why, p->device, why, sizeof(why)));
-	if (!read_counts(dir, p->device, &state->counts) && !read_addresses(dir, state))
+	if (!read_counts(dir, p->device, &state->counts) && !read_wanted(dir, state))
 		return 0;
 	poise_fail_errno(err, "cannot read the maps of the decapsulator");
 	attach_decap_free(state, 1);
@@ -212,6 +239,8 @@ void attach_decap_free(struct attach_decap *list, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
 		free(list[k].address);
+		free(list[k].port);
 		list[k].address = NULL;
+		list[k].port = NULL;
 	}
 }

@@ -3,12 +3,14 @@
  * The backend side: the decapsulator on a device, natively at XDP, else at TC ingress.
  *
  *   <root>/<instance>/decap/addresses_<device>   virtual addresses that it strips for
+ *                           ports_<device>       UDP ports at which it takes mode gue
  *                           counts_<device>      what it did
  *                           link_<device>        a bpf_link at XDP, or
  *                           tc_<why>_<device>    the program at TC, and why not XDP (errno)
  *
  * Generic XDP would cost a copy of every packet that TC does without, so it is not tried.
  */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -95,6 +97,7 @@ static struct decap *load(const char *dir, const char *device, struct poise_erro
 		return NULL;
 	}
 	if (reuse(skel->maps.decap_addresses, dir, DECAP_ADDRESSES, device, err) ||
+	    reuse(skel->maps.decap_ports, dir, DECAP_PORTS, device, err) ||
 	    reuse(skel->maps.decap_counts, dir, DECAP_COUNTS, device, err))
 		goto fail;
 	rc = decap__load(skel);
@@ -107,33 +110,53 @@ fail:
 	return NULL;
 }
 
-static bool listed(const union poise_addr *address, size_t addresses, const union poise_addr *a)
+/* The keys of a map that are wanted: n of `size` bytes, side by side. */
+struct keys {
+	int fd;
+	const void *key;
+	size_t n, size;
+};
+
+static bool listed(const struct keys *k, const void *key)
 {
-	for (size_t k = 0; k < addresses; k++)
-		if (!memcmp(&address[k], a, sizeof(*a)))
+	for (size_t i = 0; i < k->n; i++)
+		if (!memcmp((const char *)k->key + i * k->size, key, k->size))
 			return true;
 	return false;
 }
 
-/* New addresses first, then those no longer wanted go: none that stays is ever missing. */
-static int set_addresses(int fd, const union poise_addr *address, size_t addresses,
-			 struct poise_error *err)
+/* New keys first, then those no longer wanted go: none that stays is ever missing. */
+static int set_keys(const struct keys *k, struct poise_error *err)
 {
-	union poise_addr key, next;
+	union poise_addr key, next; /* the longest */
+	const __u8 one = 1;
 	bool more;
-	__u8 one = 1;
 
-	for (size_t k = 0; k < addresses; k++)
-		if (bpf_map_update_elem(fd, &address[k], &one, BPF_ANY))
-			return poise_fail_errno(err, "cannot store an address");
-	more = !bpf_map_get_next_key(fd, NULL, &key);
+	for (size_t i = 0; i < k->n; i++)
+		if (bpf_map_update_elem(k->fd, (const char *)k->key + i * k->size, &one, BPF_ANY))
+			return poise_fail_errno(err, "cannot store an address or port");
+	more = !bpf_map_get_next_key(k->fd, NULL, &key);
 	while (more) {
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (!listed(address, addresses, &key))
-			bpf_map_delete_elem(fd, &key);
+		more = !bpf_map_get_next_key(k->fd, &key, &next);
+		if (!listed(k, &key))
+			bpf_map_delete_elem(k->fd, &key);
 		key = next;
 	}
 	return 0;
+}
+
+static int set_wanted(const struct decap *skel, const struct attach_decap_want *want,
+		      struct poise_error *err)
+{
+	__be16 port[POISE_DECAP_PORTS];
+	const struct keys addresses = {bpf_map__fd(skel->maps.decap_addresses), want->address,
+				       want->addresses, sizeof(*want->address)};
+	const struct keys ports = {bpf_map__fd(skel->maps.decap_ports), port, want->ports,
+				   sizeof(*port)};
+
+	for (size_t k = 0; k < want->ports; k++)
+		port[k] = htons(want->port[k]);
+	return set_keys(&addresses, err) || set_keys(&ports, err) ? -1 : 0;
 }
 
 /* ---- attaching --------------------------------------------------------------------------------*/
@@ -188,12 +211,12 @@ static int attach_again(const struct decap *skel, const char *dir, const struct 
 }
 
 static int attach_locked(const char *dir, const char *device, unsigned int ifindex,
-			 const union poise_addr *address, size_t addresses, struct poise_error *err)
+			 const struct attach_decap_want *want, struct poise_error *err)
 {
 	struct decap_pin old;
 	bool known = attach_decap_find(dir, device, &old);
 	struct decap *skel;
-	int fd, rc = -1;
+	int rc = -1;
 
 	attach_pin_leftover(dir);
 	if (known && attach_decap_ifindex(dir, &old) != ifindex) { /* its device is gone */
@@ -203,9 +226,9 @@ static int attach_locked(const char *dir, const char *device, unsigned int ifind
 	skel = load(dir, device, err);
 	if (!skel)
 		return -1;
-	fd = bpf_map__fd(skel->maps.decap_addresses);
-	if (!set_addresses(fd, address, addresses, err) &&
-	    !pin(fd, dir, DECAP_ADDRESSES, device, err) &&
+	if (!set_wanted(skel, want, err) &&
+	    !pin(bpf_map__fd(skel->maps.decap_addresses), dir, DECAP_ADDRESSES, device, err) &&
+	    !pin(bpf_map__fd(skel->maps.decap_ports), dir, DECAP_PORTS, device, err) &&
 	    !pin(bpf_map__fd(skel->maps.decap_counts), dir, DECAP_COUNTS, device, err))
 		rc = known ? attach_again(skel, dir, &old, ifindex, err)
 			   : attach_new(skel, dir, device, ifindex, err);
@@ -215,8 +238,16 @@ static int attach_locked(const char *dir, const char *device, unsigned int ifind
 	return rc;
 }
 
+static int too_many(const char *what, size_t n, size_t most, struct poise_error *err)
+{
+	if (n <= most)
+		return 0;
+	poise_fail(err, POISE_E_FULL, "%zu %s are too many", n, what);
+	return poise_error_remedy(err, "at most %zu a device", most);
+}
+
 int attach_decap(const struct instance_where *where, const char *device,
-		 const union poise_addr *address, size_t addresses, struct attach_decap *state,
+		 const struct attach_decap_want *want, struct attach_decap *state,
 		 struct poise_error *err)
 {
 	unsigned int ifindex = if_nametoindex(device);
@@ -231,13 +262,12 @@ int attach_decap(const struct instance_where *where, const char *device,
 		attach_no_device(err);
 		return poise_error_about(err, "device %s", device);
 	}
-	if (addresses > POISE_DECAP_ADDRESSES) {
-		poise_fail(err, POISE_E_FULL, "%zu addresses are too many", addresses);
-		return poise_error_remedy(err, "at most %d a device", POISE_DECAP_ADDRESSES);
-	}
+	if (too_many("addresses", want->addresses, POISE_DECAP_ADDRESSES, err) ||
+	    too_many("ports", want->ports, POISE_DECAP_PORTS, err))
+		return -1;
 	if (attach_dir_open(&d, where, DECAP_DIR, true, err))
 		return -1;
-	rc = attach_locked(d.path, device, ifindex, address, addresses, err);
+	rc = attach_locked(d.path, device, ifindex, want, err);
 	if (!rc && state && attach_decap_find(d.path, device, &p))
 		rc = attach_decap_describe(d.path, &p, state, err);
 	attach_dir_close(&d);

@@ -9,6 +9,7 @@
 
 #define DECAP_DIR	"decap"
 #define DECAP_ADDRESSES "addresses"
+#define DECAP_PORTS	"ports"
 #define DECAP_COUNTS	"counts"
 #define DECAP_LINK	"link"
 #define DECAP_TC	"tc"

@@ -33,6 +33,7 @@ struct decap_way {
 struct decap_facts {
 	char device[IF_NAMESIZE]; /* where packets for the addresses come in */
 	bool encapsulated;	  /* poise decap is attached to it; else l2 */
+	bool gue;		  /* and takes mode gue: a UDP header more; the caller's */
 	__u32 mtu;
 	bool outer6; /* it has an IPv6 address that a balancer could send to */
 	/* In force for it: the larger of conf/all and conf/DEVICE. */

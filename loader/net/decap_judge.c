@@ -10,6 +10,7 @@
 #define CLIENT_MTU   1500 /* of a full-sized packet on the way to us */
 #define OUTER4	     20	  /* bytes an IPv4 header in front takes */
 #define OUTER6	     40
+#define OUTER_UDP    8
 #define TCP_HEADERS4 40 /* IPv4 and TCP without options: MTU minus these is an MSS */
 #define TCP_HEADERS6 60
 #define REMEDY_BYTES 256
@@ -117,7 +118,7 @@ static void judge_return(struct judging *j, const struct decap_facts *f, bool v6
 /* A full-sized packet must fit once wrapped, or clients must be told to send less. */
 static void judge_room(struct judging *j, const struct decap_facts *f, bool v6)
 {
-	unsigned int outer = f->outer6 ? OUTER6 : OUTER4;
+	unsigned int outer = (f->outer6 ? OUTER6 : OUTER4) + (f->gue ? OUTER_UDP : 0);
 	unsigned int headers = v6 ? TCP_HEADERS6 : TCP_HEADERS4;
 	const struct decap_way *way = &f->way[v6];
 	char remedy[REMEDY_BYTES];

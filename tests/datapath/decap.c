@@ -3,6 +3,7 @@
  * The backend's decapsulator, really loaded, for XDP and for TC: all four pairs of families, tags,
  * congestion marks, and that everything else passes as it came, also cut short at every length.
  */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <criterion/criterion.h>
@@ -33,6 +34,9 @@ struct decap_case {
 #define IN6  "ip6 fd01::9 > fd02::1 "
 #define OUT4 "ip4 10.3.0.254 > 10.3.0.1 "
 #define OUT6 "ip6 fd03::fe > fd03::1 "
+#define GUE  "| udp 50000 > 6080 csum 0 "
+#define SUM  "| udp 50000 > 6080 " /* with a checksum */
+#define PORT 6080
 #define STRIP(name, l2, outer, inner)                                                              \
 	{                                                                                          \
 		name, l2 outer "| " inner, STRIPPED, l2 inner                                      \
@@ -56,6 +60,20 @@ static const struct decap_case pairs[] = {
 	STRIP("a large packet", TO4, OUT6, IN4 "| tcp 1234 > 80 A | data 1400"),
 	STRIP("an inner fragment", TO4, OUT4, IN4 "mf off 100 | data 40"),
 	STRIP("inner extension headers", TO4, OUT4, IN6 "| dst 16" TCP),
+	STRIP("gue 4in4", TO4, OUT4 GUE, IN4 TCP),
+	STRIP("gue 6in4", TO4, OUT4 GUE, IN6 UDP),
+	STRIP("gue 4in6", TO4, OUT6 GUE, IN4 UDP),
+	STRIP("gue 6in6", TO4, OUT6 GUE, IN6 TCP),
+	STRIP("gue 4in4 with checksum", TO4, OUT4 SUM, IN4 UDP),
+	STRIP("gue 6in4 with checksum", TO4, OUT4 SUM, IN6 TCP),
+	STRIP("gue 4in6 with checksum", TO4, OUT6 SUM, IN4 TCP),
+	STRIP("gue 6in6 with checksum", TO4, OUT6 SUM, IN6 UDP),
+	STRIP("gue, a large packet with checksum", TO4, OUT6 SUM,
+	      IN4 "| tcp 1234 > 80 A | data 1399"),
+	STRIP("gue, checksum over UDP without", TO4, OUT4 SUM,
+	      IN4 "| udp 1234 > 53 csum 0 | data 85"),
+	STRIP("gue, outer options, with checksum", TO4, OUT4 "opt 40 " SUM, IN6 TCP),
+	STRIP("gue, padded, with checksum", TO4, OUT4 SUM, IN4 "| udp 1 > 2 | pad 6"),
 };
 
 static const struct decap_case tags[] = {
@@ -63,6 +81,8 @@ static const struct decap_case tags[] = {
 	STRIP("6in4", TO4 "vlan 7 | ", OUT4, IN6 TCP),
 	STRIP("4in6", TO4 "vlan 8 tpid 0x88a8 | vlan 9 | ", OUT6, IN4 TCP),
 	STRIP("6in6", TO4 "vlan 8 tpid 0x88a8 | vlan 9 | ", OUT6, IN6 TCP),
+	STRIP("gue 4in6", TO4 "vlan 7 | ", OUT6 GUE, IN4 TCP),
+	STRIP("gue 6in4", TO4 "vlan 8 tpid 0x88a8 | vlan 9 | ", OUT4 SUM, IN6 TCP),
 };
 
 static const struct decap_case passed[] = {
@@ -75,6 +95,19 @@ static const struct decap_case passed[] = {
 	PASS("an outer length beyond the frame", TO4 OUT4 "len 1400 | " IN4 TCP),
 	PASS("an outer length too small", TO4 OUT4 "len 30 | " IN4 TCP),
 	PASS("an inner header of another version", TO4 OUT4 "proto 41 | " IN4 TCP),
+	PASS("gue, another inner address", TO4 OUT4 GUE "| ip4 10.1.0.9 > 10.2.0.2" TCP),
+	PASS("gue, another port", TO4 OUT4 "| udp 50000 > 6081 csum 0 | " IN4 TCP),
+	PASS("gue from the port to another", TO4 OUT4 "| udp 6080 > 50000 csum 0 | " IN4 TCP),
+	PASS("gue by TCP", TO4 OUT4 "| tcp 50000 > 6080 A | " IN4 TCP),
+	PASS("gue, variant 0", TO4 OUT4 GUE "| hex 00040000 | " IN4 TCP),
+	PASS("gue with nothing in it", TO4 OUT4 GUE),
+	PASS("gue, a wrong checksum", TO4 OUT4 "| udp 50000 > 6080 csum 0x1234 | " IN4 TCP),
+	PASS("gue over IPv6, a wrong checksum",
+	     TO4 OUT6 "| udp 50000 > 6080 csum 0x1234 | " IN6 TCP),
+	PASS("gue, a UDP length too small", TO4 OUT4 "| udp 50000 > 6080 csum 0 len 40 | " IN4 TCP),
+	PASS("gue, a UDP length too large", TO4 OUT4 "| udp 50000 > 6080 csum 0 len 99 | " IN4 TCP),
+	PASS("gue, the first fragment", TO4 OUT4 "mf " GUE "| " IN4 TCP),
+	PASS("UDP to the virtual address at the port", TO4 IN4 "| udp 9 > 6080 | data 40"),
 	PASS("ARP", "eth lb > b1 | arp 10.3.0.1 > 10.3.0.2"),
 	PASS("ICMP to the virtual address", TO4 IN4 "| icmp 8"),
 	PASS("three tags", TO4 "vlan 1 | vlan 2 | vlan 3 | " OUT4 "| " IN4 TCP),
@@ -85,10 +118,12 @@ static struct decap *d;
 static void setup(void)
 {
 	static const char *const addresses[] = {"10.2.0.1", "fd02::1"};
+	const __u16 port = htons(PORT);
 	__u8 one = 1;
 
 	d = decap__open_and_load();
 	cr_assert(d, "cannot load the decapsulator: %s", strerror(errno));
+	cr_assert(!bpf_map_update_elem(bpf_map__fd(d->maps.decap_ports), &port, &one, BPF_ANY));
 	for (int k = 0; k < 2; k++) {
 		union poise_addr a;
 
@@ -206,14 +241,14 @@ static const int marks[4][4] = {
 	{3, 3, 3, 3},
 };
 
-static void check_mark(const char *outer, const char *inner, int out, int in)
+static void check_mark(const char *outer, const char *between, const char *inner, int out, int in)
 {
 	struct poise_decap_counts before = counts();
 	char text[256], want[256];
 	struct decap_case c = {"mark", text, marks[in][out] < 0 ? DROPPED : STRIPPED, want};
 
-	snprintf(text, sizeof(text), TO4 "%s tos %d | %s tos %d" TCP, outer, 0x20 | out, inner,
-		 0x48 | in);
+	snprintf(text, sizeof(text), TO4 "%s tos %d %s| %s tos %d" TCP, outer, 0x20 | out, between,
+		 inner, 0x48 | in);
 	snprintf(want, sizeof(want), TO4 "%s tos %d" TCP, inner,
 		 0x48 | (marks[in][out] < 0 ? 0 : marks[in][out]));
 	for (int tc = 0; tc < 2; tc++)
@@ -225,9 +260,11 @@ Test(decap, carries_congestion_marks_inside)
 {
 	for (int out = 0; out < 4; out++)
 		for (int in = 0; in < 4; in++) {
-			check_mark(OUT4, IN4, out, in);
-			check_mark(OUT4, IN6, out, in);
-			check_mark(OUT6, IN4, out, in);
-			check_mark(OUT6, IN6, out, in);
+			check_mark(OUT4, "", IN4, out, in);
+			check_mark(OUT4, "", IN6, out, in);
+			check_mark(OUT6, "", IN4, out, in);
+			check_mark(OUT6, "", IN6, out, in);
+			check_mark(OUT4, GUE, IN6, out, in);
+			check_mark(OUT6, SUM, IN4, out, in);
 		}
 }

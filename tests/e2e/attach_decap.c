@@ -37,7 +37,9 @@ static struct attach_decap attach(const char *device, const union poise_addr *ad
 {
 	struct attach_decap state = {0};
 
-	place_must(attach_decap(&place.where, device, address, n, &state, &err), device, &err);
+	const struct attach_decap_want want = {.address = address, .addresses = n};
+
+	place_must(attach_decap(&place.where, device, &want, &state, &err), device, &err);
 	attach_decap_free(&state, 1);
 	return state;
 }
@@ -170,14 +172,45 @@ Test(attach_decap, reset)
 	cr_expect(access(base, F_OK) && errno == ENOENT, "%s was left", base);
 }
 
+static struct attach_decap with_ports(const __u16 *port, size_t n)
+{
+	const struct attach_decap_want want = {&four, 1, port, n};
+	struct attach_decap state = {0};
+
+	place_must(attach_decap(&place.where, "out", &want, &state, &err), "out", &err);
+	return state;
+}
+
+Test(attach_decap, ports)
+{
+	static const __u16 one[] = {6080}, two[] = {7000, 6081};
+	struct attach_decap state = with_ports(one, 1);
+
+	cr_expect(state.ports == 1 && state.port[0] == 6080);
+	attach_decap_free(&state, 1);
+	state = with_ports(two, 2);
+	cr_assert_eq(state.ports, 2);
+	cr_expect(state.port[0] == 6081 && state.port[1] == 7000, "%u %u", state.port[0],
+		  state.port[1]);
+	attach_decap_free(&state, 1);
+	state = with_ports(NULL, 0);
+	cr_expect_eq(state.ports, 0);
+	attach_decap_free(&state, 1);
+}
+
 Test(attach_decap, refusals)
 {
 	static union poise_addr many[POISE_DECAP_ADDRESSES + 1];
+	static __u16 ports[POISE_DECAP_PORTS + 1];
+	struct attach_decap_want want = {.address = &four, .addresses = 1};
 
-	cr_expect(attach_decap(&place.where, "nowhere0", &four, 1, NULL, &err) == -1);
+	cr_expect(attach_decap(&place.where, "nowhere0", &want, NULL, &err) == -1);
 	cr_expect(err.code == POISE_E_NO_DEVICE && err.remedy[0]);
-	cr_expect(attach_decap(&place.where, "out", many, POISE_DECAP_ADDRESSES + 1, NULL, &err) ==
-		  -1);
+	want = (struct attach_decap_want){.address = many, .addresses = POISE_DECAP_ADDRESSES + 1};
+	cr_expect(attach_decap(&place.where, "out", &want, NULL, &err) == -1);
+	cr_expect(err.code == POISE_E_FULL && err.remedy[0]);
+	want = (struct attach_decap_want){&four, 1, ports, POISE_DECAP_PORTS + 1};
+	cr_expect(attach_decap(&place.where, "out", &want, NULL, &err) == -1);
 	cr_expect(err.code == POISE_E_FULL && err.remedy[0]);
 	cr_expect(attach_decap_detach(&place.where, "out", &err) == -1);
 	cr_expect(err.code == POISE_E_NOT_FOUND && err.remedy[0]);

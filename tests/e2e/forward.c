@@ -86,3 +86,23 @@ Test(forward, ipip_6_in_4)
 {
 	real_traffic(&(struct site){.ipip = true}, SITE_VIP6, 4);
 }
+
+Test(forward, gue_4_in_4)
+{
+	real_traffic(&(struct site){.gue = true}, SITE_VIP4, 4);
+}
+
+Test(forward, gue_6_in_6)
+{
+	real_traffic(&(struct site){.gue = true}, SITE_VIP6, 6);
+}
+
+Test(forward, gue_4_in_6_with_checksum)
+{
+	real_traffic(&(struct site){.gue = true, .keys = "gue-checksum yes"}, SITE_VIP4, 6);
+}
+
+Test(forward, gue_6_in_4_with_checksum)
+{
+	real_traffic(&(struct site){.gue = true, .keys = "gue-checksum yes"}, SITE_VIP6, 4);
+}

@@ -5,13 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *mode(const struct site *s)
+{
+	return s->ipip ? "ipip" : s->gue ? "gue" : "l2";
+}
+
 void site_up(struct site *s)
 {
 	char options[128];
 
 	s->arms = s->arms ?: 1;
 	snprintf(options, sizeof(options), "--backends %d --mode %s --arms %d", s->backends,
-		 s->ipip ? "ipip" : "l2", s->arms);
+		 mode(s), s->arms);
 	lab_up(&s->lab, options);
 	for (int n = 1; n <= s->backends; n++) {
 		char node[16];
@@ -19,8 +24,10 @@ void site_up(struct site *s)
 		snprintf(node, sizeof(node), "b%d", n);
 		lab_must(&s->lab, node, "nginx");
 		lab_serve(&s->lab, node, "serve %s %s:9000 [%s]:9000", node, SITE_VIP4, SITE_VIP6);
-		if (s->ipip)
-			lab_must(&s->lab, node, "poise decap attach eth0 " SITE_VIP4 " " SITE_VIP6);
+		if (s->ipip || s->gue)
+			lab_must(&s->lab, node,
+				 "poise decap attach eth0 " SITE_VIP4 " " SITE_VIP6 "%s",
+				 s->gue ? " gue-port 6080" : "");
 	}
 }
 
@@ -35,7 +42,7 @@ void site_attach(struct site *s)
 const char *site_backend(const struct site *s, int n, int family)
 {
 	static char text[32];
-	bool far = s->ipip || s->arms > 1;
+	bool far = s->ipip || s->gue || s->arms > 1;
 
 	if (family == 4)
 		snprintf(text, sizeof(text), "10.0.%d.%d", far, n);
@@ -53,8 +60,8 @@ void site_service(struct site *s, const char *vip, int backend_family)
 		strcat(backends, " ");
 		strcat(backends, site_backend(s, n, backend_family));
 	}
-	lab_must(&s->lab, "lb1", "poise service add web %s:80 %s:9000 %s:9000/udp forward %s", at,
-		 at, at, s->ipip ? "ipip" : "l2");
+	lab_must(&s->lab, "lb1", "poise service add web %s:80 %s:9000 %s:9000/udp forward %s %s",
+		 at, at, at, mode(s), s->keys ?: "");
 	lab_must(&s->lab, "lb1", "poise backend add web%s", backends);
 	/* Next hops are being asked for; a few requests answered by all means they are known. */
 	lab_until(&s->lab, "c1", 10,

@@ -14,12 +14,14 @@
 struct site {
 	struct lab lab;
 	int backends;
-	bool ipip;
+	bool ipip; /* else gue, else l2 */
+	bool gue;
+	const char *keys; /* more of the service, as `service add` takes it; NULL none */
 	int arms;
 	pid_t poised;
 };
 
-/* Builds the lab, starts the servers and, in ipip mode, decapsulation on every backend. */
+/* Builds the lab, starts the servers and, in modes ipip and gue, decapsulation on every backend. */
 void site_up(struct site *s);
 /* Starts poised on lb1 and attaches it to eth0, and eth1 if there is one. */
 void site_attach(struct site *s);

@@ -168,6 +168,11 @@ Test(decap_check, room_is_enough_by_mtu_or_advmss_or_without_wrapping)
 	cr_expect_eq(decap_judge(&f, hear, &said), 1);
 	f.outer6 = false;
 	cr_expect_eq(decap_judge(&f, hear, &said), 0, "20 bytes are enough for IPv4 in front");
+	f.gue = true;
+	cr_expect_eq(decap_judge(&f, hear, &said), 0, "and 8 for UDP");
+	f.mtu = 1527;
+	cr_expect_eq(decap_judge(&f, hear, &said), 1);
+	f.gue = false;
 	f.mtu = 1500;
 	f.way[0].advmss = 1440;
 	cr_expect_eq(decap_judge(&f, hear, &said), 0);
