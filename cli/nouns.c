@@ -43,6 +43,7 @@ const struct option *cli_key(const struct cli *c, int scope, const char *word)
 int cli_keys(struct cli *c, enum option_scope scope, void *obj, bool some)
 {
 	const char *key, *value;
+	__u64 said = 0; /* as the file, a command has each key once */
 	struct keys k;
 	int at;
 
@@ -53,6 +54,9 @@ int cli_keys(struct cli *c, enum option_scope scope, void *obj, bool some)
 		at = args_match("key", key, k.word, k.n, c->abbreviate, &c->error);
 		if (at < 0)
 			return poise_error_about(&c->error, "%s", c->command->name);
+		if (said & 1ull << at)
+			return cli_usage(c, "%s is said twice", k.word[at]);
+		said |= 1ull << at;
 		value = args_take(&c->args);
 		if (!value)
 			return cli_usage(c, "%s: its value is missing (%s)", k.word[at],

@@ -84,6 +84,7 @@ static const struct refused refused[] = {
 	{"service add x 192.0.2.1:80 policy", 2,
 	 "service add: policy: its value is missing (maglev|source-hash)", "usage: "},
 	{"service set web", 2, "service set: KEY VALUE is missing", "usage: "},
+	{"service set web idle 1h syn 5s idle 2h", 2, "service set: idle is said twice", "usage: "},
 	{"service rename web", 2, "service rename: NEW is missing", "usage: "},
 	{"service rename web a b", 2, "service rename: \"b\" is one word too many", "usage: "},
 	{"service del web --watch", 2, "service del: --watch is not an option of this command",
