@@ -9,9 +9,16 @@
 
 #include "internal.h"
 
+/* The device has another name by now, and the old one is nobody's. */
+static bool renamed(const struct attach_pin *p, unsigned int ifindex, char now[IF_NAMESIZE])
+{
+	return if_indextoname(ifindex, now) && strcmp(now, p->device) != 0 &&
+	       !if_nametoindex(p->device);
+}
+
 void attach_describe(const struct attach_pin *p, unsigned int ifindex, struct attach_state *state)
 {
-	char why[128];
+	char why[128], now[IF_NAMESIZE];
 
 	*state = (struct attach_state){
 		.ifindex = ifindex,
@@ -20,7 +27,11 @@ void attach_describe(const struct attach_pin *p, unsigned int ifindex, struct at
 		.shared = p->shared,
 	};
 	memcpy(state->device, p->device, sizeof(state->device));
-	if (p->why)
+	if (renamed(p, ifindex, now))
+		snprintf(state->warning, sizeof(state->warning),
+			 "is named %s now (poise detach %s, then poise attach %s)", now, p->device,
+			 now);
+	else if (p->why)
 		snprintf(state->warning, sizeof(state->warning), "generic mode, slower: %s",
 			 attach_link_why(p->why, p->device, why, sizeof(why)));
 	else

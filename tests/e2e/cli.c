@@ -503,3 +503,19 @@ Test(cli, a_device_that_is_gone_is_a_problem_until_it_is_forgotten)
 	host_poise(&h, "status");
 	cr_assert_not(strstr(h.out, "x0"), "%s", h.out);
 }
+
+Test(cli, a_device_with_a_new_name_is_told)
+{
+	site();
+	host_run(&h, "ip link add x0 type veth peer name x1");
+	host_must(&h, "attach x0");
+	host_run(&h, "ip link set x0 name y0");
+	host_poise(&h, "status");
+	cr_assert(strstr(h.out, "x0: is named y0 now (poise detach x0, "), "%s", h.out);
+	host_must(&h, "detach x0");
+	host_must(&h, "attach y0");
+	host_poise(&h, "status");
+	cr_assert_not(strstr(h.out, "x0"), "%s", h.out);
+	cr_assert(strstr(h.out, "y0, native mode"), "%s", h.out);
+	host_must(&h, "detach y0");
+}
