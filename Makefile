@@ -51,7 +51,8 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man bench-quick bench-datapath lint format install uninstall clean help lab run-tests FORCE
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath lint format install uninstall clean help
+.PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -200,7 +201,7 @@ test-asan: ## Unit tests, native datapath included, under ASan and UBSan
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-bench-quick: $(B)/bench/counts $(B)/bench/native ## Deterministic costs: BPF and native instructions per packet
+bench-quick: $(B)/bench/counts $(B)/bench/native ## Deterministic costs of a packet
 	@B=$(B) bench/quick
 
 BENCH	:= $(addprefix $(B)/bench/,datapath counts native)
@@ -223,7 +224,7 @@ $(TIDY): tidy-%: | $(SKEL)
 $(BPF_TIDY): tidy-bpf-%:
 	@clang-tidy --quiet $*.c -- $(BPF_CFLAGS) 2>/dev/null
 
-lint: $(TIDY) $(BPF_TIDY) ## Builds with clang and gcc, clang-tidy, clang-format, cppcheck, shellcheck
+lint: $(TIDY) $(BPF_TIDY) ## clang-tidy, clang-format, cppcheck, shellcheck; gcc and clang
 	@clang-format --dry-run -Werror $(C_FILES)
 	@scripts/lint-optional
 	@$(MAKE) --no-print-directory CC=gcc B=$(B)/gcc all tests

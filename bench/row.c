@@ -29,11 +29,8 @@ const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
 const struct row row_bare = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0};
 
 static const char *const addresses[ROW_SERVICES] = {
-	[ROW_AUTO4] = "192.0.2.1",
-	[ROW_ALWAYS4] = "192.0.2.2",
-	[ROW_AUTO6] = "2001:db8::1",
-	[ROW_GUE4] = "192.0.2.3",
-	[ROW_NOBODY] = "192.0.2.9",
+	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
+	[ROW_GUE4] = "192.0.2.3",  [ROW_NOBODY] = "192.0.2.9",
 };
 
 const char *row_address(enum row_service service)

@@ -37,12 +37,12 @@
 #define POISE_BUCKET_WORDS  8 /* flow words in one 64-byte cache line */
 
 /* Every pinned map, in the order of creation. M(name) with name as pinned. */
+/* clang-format off */
 #define POISE_MAPS(M)                                                                              \
-	M(meta)                                                                                    \
-	M(service_conf)                                                                            \
-	M(member_conf)                                                                             \
-	M(listeners) M(listener_seeds) M(services) M(members) M(table) M(paths) M(devmap) M(flows) \
-		M(counters) M(own) M(others) M(drops) M(rates)
+	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
+	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
+	M(rates)
+/* clang-format on */
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no

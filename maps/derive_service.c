@@ -19,7 +19,8 @@
 
 static bool is_active(const struct poise_service *s)
 {
-	return !(s->active & POISE_SERVICE_GONE) && (s->rec[s->active & 1].flags & POISE_S_PUBLISHED);
+	return !(s->active & POISE_SERVICE_GONE) &&
+	       (s->rec[s->active & 1].flags & POISE_S_PUBLISHED);
 }
 
 static const struct poise_service_rec *active_rec(const struct poise_service *s)

@@ -13,26 +13,26 @@
 #include <stddef.h>
 
 /* C(SYMBOL, "code", exit status): the stable words of JSON's "code" */
-#define POISE_CODES(C)                                                             \
-	C(USAGE, "usage", 2)		   /* the command line itself */           \
-	C(SYNTAX, "syntax", 1)		   /* a file that cannot be read as YAML */ \
-	C(UNKNOWN_KEY, "unknown-key", 1)                                           \
-	C(BAD_VALUE, "bad-value", 1)                                               \
-	C(NOT_FOUND, "not-found", 1)                                               \
-	C(EXISTS, "exists", 1)		   /* duplicate name or listener */        \
-	C(FULL, "full", 1)		   /* a limit of the instance */           \
-	C(CONFLICT, "conflict", 1)	   /* keys or states that contradict */    \
-	C(IN_USE, "in-use", 1)		   /* live flows */                        \
-	C(NO_INSTANCE, "no-instance", 1)                                           \
-	C(ABI, "abi", 1)		   /* made by a newer or other poise */    \
-	C(PERMISSION, "permission", 1)                                             \
-	C(NO_BPFFS, "no-bpffs", 1)                                                 \
-	C(NO_DEVICE, "no-device", 1)                                               \
-	C(ATTACH, "attach", 1)                                                     \
-	C(UNSUPPORTED, "unsupported", 1)   /* this kernel, device or build */      \
-	C(BUSY, "busy", 1)                                                         \
-	C(CORRUPT, "corrupt", 1)                                                   \
-	C(SYSTEM, "system", 1)		   /* a system call, with its reason */
+#define POISE_CODES(C)                                                                             \
+	C(USAGE, "usage", 2)   /* the command line itself */                                       \
+	C(SYNTAX, "syntax", 1) /* a file that cannot be read as YAML */                            \
+	C(UNKNOWN_KEY, "unknown-key", 1)                                                           \
+	C(BAD_VALUE, "bad-value", 1)                                                               \
+	C(NOT_FOUND, "not-found", 1)                                                               \
+	C(EXISTS, "exists", 1)	   /* duplicate name or listener */                                \
+	C(FULL, "full", 1)	   /* a limit of the instance */                                   \
+	C(CONFLICT, "conflict", 1) /* keys or states that contradict */                            \
+	C(IN_USE, "in-use", 1)	   /* live flows */                                                \
+	C(NO_INSTANCE, "no-instance", 1)                                                           \
+	C(ABI, "abi", 1) /* made by a newer or other poise */                                      \
+	C(PERMISSION, "permission", 1)                                                             \
+	C(NO_BPFFS, "no-bpffs", 1)                                                                 \
+	C(NO_DEVICE, "no-device", 1)                                                               \
+	C(ATTACH, "attach", 1)                                                                     \
+	C(UNSUPPORTED, "unsupported", 1) /* this kernel, device or build */                        \
+	C(BUSY, "busy", 1)                                                                         \
+	C(CORRUPT, "corrupt", 1)                                                                   \
+	C(SYSTEM, "system", 1) /* a system call, with its reason */
 
 enum poise_code {
 	POISE_E_NONE = 0,

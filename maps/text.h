@@ -10,9 +10,9 @@
 #include "abi.h"
 #include "error.h"
 
-#define POISE_ADDR_TEXT	    46	/* INET6_ADDRSTRLEN */
-#define POISE_WORD_TEXT	    32	/* a duration, size, age or number for humans, and NUL */
-#define POISE_ENDPOINT_TEXT 64	/* [address]:65535/udp and NUL */
+#define POISE_ADDR_TEXT	    46 /* INET6_ADDRSTRLEN */
+#define POISE_WORD_TEXT	    32 /* a duration, size, age or number for humans, and NUL */
+#define POISE_ENDPOINT_TEXT 64 /* [address]:65535/udp and NUL */
 
 bool poise_addr_is4(const union poise_addr *a);
 bool poise_addr_is_zero(const union poise_addr *a);

@@ -147,7 +147,7 @@ int attach_shared_remove(const char *path, unsigned int ifindex, struct poise_er
 /* Has every dispatcher call prog_fd from the next packet on. */
 int attach_shared_update(const char *dir, int prog_fd, struct poise_error *err);
 
-/* ---- dispatcher.c ------------------------------------------------------------------------------*/
+/* ---- dispatcher.c ----------------------------------------------------------------------------*/
 
 /* Has libxdp take our dispatcher until attach_dispatcher_return. False: there is none to lend. */
 bool attach_dispatcher_lend(void);

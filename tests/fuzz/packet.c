@@ -60,7 +60,7 @@ static uint64_t counted(const struct native *n)
 {
 	uint64_t sum = 0;
 
-	for (__u16 m = 0; m < n->i->meta->members; m++)
+	for (unsigned int m = 0; m < n->i->meta->members; m++)
 		sum += n->i->counters[m].packets;
 	return sum;
 }

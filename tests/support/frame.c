@@ -73,7 +73,7 @@ void frame_mac(const char *name, __u8 mac[6])
 	unsigned int n;
 
 	memcpy(mac, base, sizeof(base));
-	for (__u8 k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
 		if (!strcmp(name, names[k])) {
 			mac[5] = k + 1;
 			return;

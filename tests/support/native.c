@@ -167,10 +167,10 @@ __u16 native_to(const struct native *n, const char *words)
 	__u64 before[NATIVE_BACKENDS + 1];
 	__u16 to = 0;
 
-	for (__u16 m = 0; m < n->i->meta->members; m++)
+	for (unsigned int m = 0; m < n->i->meta->members; m++)
 		before[m] = native_counts(n, m).packets;
 	native_send(n, NULL, words);
-	for (__u16 m = 0; m < n->i->meta->members; m++)
+	for (unsigned int m = 0; m < n->i->meta->members; m++)
 		if (native_counts(n, m).packets != before[m])
 			to = m;
 	return to;

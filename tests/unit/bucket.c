@@ -72,7 +72,7 @@ static enum recorded add(void)
 
 static void check_gauges(void)
 {
-	for (__u16 m = 1; m < n.i->meta->members; m++)
+	for (unsigned int m = 1; m < n.i->meta->members; m++)
 		cr_assert_eq(native_gauge(&n, m), native_live(&n, m), "member %u", m);
 }
 

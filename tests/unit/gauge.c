@@ -115,7 +115,7 @@ static void *cpu_run(void *arg)
 
 static void check_gauges(const struct native *n)
 {
-	for (__u16 m = 1; m < n->i->meta->members; m++)
+	for (unsigned int m = 1; m < n->i->meta->members; m++)
 		cr_assert_eq(native_gauge(n, m), native_live(n, m),
 			     "member %u: gauge %lld, live %lld", m, native_gauge(n, m),
 			     native_live(n, m));
@@ -159,7 +159,7 @@ Test(gauge, equals_a_recount_on_one_cpu, .timeout = 60)
 	cpu_run(&c);
 	check_gauges(&n);
 	cr_assert_eq(twins(&n), 0);
-	for (__u16 m = 1; m < n.i->meta->members; m++)
+	for (unsigned int m = 1; m < n.i->meta->members; m++)
 		opened += native_counts(&n, m).opened;
 	cr_assert_gt(opened, OPERATIONS / 20, "the storm opened %llu flows only", opened);
 	cr_assert_gt(run_drops(native_service(&n, "always"))->count[POISE_R_EVICTED], 0);

@@ -55,7 +55,7 @@ static struct poise_sweep sweep(__u32 kind, __u16 service, __u16 member)
 	struct poise_sweep io = {.kind = kind, .service = service, .member = member};
 
 	native_sweep(&n, &io);
-	for (__u16 m = 1; m < n.i->meta->members; m++)
+	for (unsigned int m = 1; m < n.i->meta->members; m++)
 		cr_assert_eq(native_gauge(&n, m), native_live(&n, m), "gauge of member %u", m);
 	return io;
 }
