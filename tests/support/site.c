@@ -13,10 +13,13 @@ static const char *mode(const struct site *s)
 void site_up(struct site *s)
 {
 	char options[128];
+	int used;
 
 	s->arms = s->arms ?: 1;
-	snprintf(options, sizeof(options), "--backends %d --mode %s --arms %d", s->backends,
-		 mode(s), s->arms);
+	used = snprintf(options, sizeof(options), "--backends %d --mode %s --arms %d", s->backends,
+			mode(s), s->arms);
+	if (s->mtu)
+		snprintf(options + used, sizeof(options) - (size_t)used, " --mtu %d", s->mtu);
 	lab_up(&s->lab, options);
 	for (int n = 1; n <= s->backends; n++) {
 		char node[16];

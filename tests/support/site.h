@@ -18,6 +18,7 @@ struct site {
 	bool gue;
 	const char *keys; /* more of the service, as `service add` takes it; NULL none */
 	int arms;
+	int mtu; /* of the service's network; 0: as the lab has it */
 	pid_t poised;
 };
 
