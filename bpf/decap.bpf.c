@@ -231,13 +231,15 @@ struct summing {
 #define SUM(name, context, load_bytes)                                                             \
 	static long name##_chunk(__u32 index, struct summing *s)                                   \
 	{                                                                                          \
-		__u32 chunk[SUM_CHUNK / 4] = {}, done = index * SUM_CHUNK, n = s->bytes - done;    \
+		__u32 chunk[SUM_CHUNK / 4] = {}, done = index * SUM_CHUNK, more;                   \
                                                                                                    \
 		if (done >= s->bytes)                                                              \
 			return 1;                                                                  \
-		if (n > SUM_CHUNK)                                                                 \
-			n = SUM_CHUNK;                                                             \
-		if (!n || load_bytes(s->ctx, s->at + done, chunk, n))                              \
+		more = s->bytes - done - 1; /* so that 6.1 sees: not 0 bytes */                    \
+		if (more >= SUM_CHUNK)                                                             \
+			more = SUM_CHUNK - 1;                                                      \
+		BOUND(more, SUM_CHUNK - 1);                                                        \
+		if (load_bytes(s->ctx, s->at + done, chunk, more + 1))                             \
 			return 1;                                                                  \
 		s->sum += (__u32)bpf_csum_diff(NULL, 0, chunk, SUM_CHUNK, 0);                      \
 		return 0;                                                                          \
