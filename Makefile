@@ -246,6 +246,7 @@ install: all man ## Install under PREFIX (/usr/local): programs, man pages, unit
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(SBINDIR) $(B)/poise $(B)/poised
 	for m in $(MAN); do \
 		$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${m##*.} $$m || exit 1; done
+	$(INSTALL) -D -m 644 $(B)/bpf/dispatcher.bpf.o $(DESTDIR)$(LIBDIR)/xdp-dispatcher.o
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(UNITDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR))
 	for u in $(UNITS); do \
 		sed 's|@SBINDIR@|$(SBINDIR)|g' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; done
@@ -256,7 +257,7 @@ install: all man ## Install under PREFIX (/usr/local): programs, man pages, unit
 uninstall: ## Remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(SBINDIR)/,poise poised)
 	rm -f $(DESTDIR)$(LIBDIR)/xdp-dispatcher.o
-	-rmdir $(DESTDIR)$(LIBDIR)
+	rmdir $(DESTDIR)$(LIBDIR)
 	for m in $(notdir $(MAN)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 	rm -f $(addprefix $(DESTDIR)$(UNITDIR)/,$(notdir $(UNITS)))
 	rm -f $(DESTDIR)$(BASHDIR)/poise $(DESTDIR)$(ZSHDIR)/_poise $(DESTDIR)$(FISHDIR)/poise.fish
