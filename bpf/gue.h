@@ -104,7 +104,7 @@ static __always_inline answer_t gue_forward(struct xdp_md *ctx, const struct pac
 {
 	struct udphdr *udp;
 	answer_t failed;
-	__u32 l3;
+	__u32 l3 = 0;
 
 	failed = outer(ctx, p, m, path, nexthop, sizeof(*udp), IPPROTO_UDP, &l3);
 	if (failed)
