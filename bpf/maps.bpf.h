@@ -28,10 +28,11 @@ POISE_ARRAY(flows, struct poise_bucket);
 POISE_ARRAY(counters, struct poise_counter);
 POISE_ARRAY(own, struct poise_words); /* of poise_load */
 POISE_ARRAY(others, struct poise_words);
-/* Packets never read these three; they are here so that one object creates every map. */
+/* Packets never read these; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);
 POISE_ARRAY(rates, struct poise_rate);
+POISE_ARRAY(address_conf, struct poise_address_slot);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -191,11 +191,17 @@ static int check_interfaces(struct cli *c, const struct config *file, const char
 static void say_applied(struct cli *c, const char *path, const struct config_summary *sum,
 			size_t devices, bool created)
 {
+	unsigned int addresses =
+		sum->addresses_added + sum->addresses_changed + sum->addresses_removed;
+
+	if (addresses)
+		cli_note(c, "addresses %u claimed, %u moved, %u released (poise address list)",
+			 sum->addresses_added, sum->addresses_changed, sum->addresses_removed);
 	if (devices)
 		cli_note(c, "%zu device%s attached or changed (poise status)", devices,
 			 devices == 1 ? "" : "s");
 	if (!sum->services_added && !sum->services_changed && !sum->services_removed &&
-	    !sum->backends_added && !sum->backends_changed && !sum->backends_removed)
+	    !sum->backends_added && !sum->backends_changed && !sum->backends_removed && !addresses)
 		cli_say(c, "%s applied%s: %s what was in force; no flow is touched.", path,
 			created ? " to a new instance" : "",
 			devices ? "its services are" : "it is");

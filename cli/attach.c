@@ -162,6 +162,7 @@ int cmd_reset(struct cli *c)
 		if (refuse_daemon(c, name))
 			return -1;
 		services = c->config->services;
+		cli_release_all(c);
 		instance_close(c->instance);
 		c->instance = NULL;
 	}

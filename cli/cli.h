@@ -74,7 +74,7 @@ struct cli_command {
 	const char *help;  /* one sentence */
 	const char *about; /* more for the manual, or NULL */
 	/* What completes its words, a letter a word, the last one for all that follow:
-	 * s service, b backend of the service, d device, f file, m map, k KEY VALUE,
+	 * s service, b backend of the service, d device, a claimed address, f file, m map, k KEY VALUE,
 	 * c command, h shell, - nothing we know */
 	const char *complete;
 	unsigned int options; /* OPT_BIT()s beside the common ones */
@@ -136,6 +136,9 @@ int cmd_backend_drain(struct cli *c);
 int cmd_backend_enable(struct cli *c);
 int cmd_backend_disable(struct cli *c);
 int cmd_backend_del(struct cli *c);
+int cmd_address_list(struct cli *c);
+int cmd_address_claim(struct cli *c);
+int cmd_address_release(struct cli *c);
 int cmd_batch(struct cli *c);
 int cmd_apply(struct cli *c);
 int cmd_diff(struct cli *c);

@@ -194,6 +194,19 @@ static void offer_backends(const struct completing *t, const char *service)
 	}
 }
 
+static void offer_addresses(const struct completing *t)
+{
+	char text[POISE_ADDR_TEXT];
+
+	if (cli_read(t->c))
+		return;
+	for (size_t i = 0; i < t->c->config->addresses; i++) {
+		const struct poise_address_conf *a = &t->c->config->address[i].conf;
+
+		offer(t, poise_format_addr(&a->addr, text, sizeof(text)), a->device);
+	}
+}
+
 static void offer_devices(const struct completing *t)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -216,6 +229,7 @@ static void offer_kind(const struct completing *t, const struct cli_command *cmd
 	case 's': offer_services(t); break;
 	case 'b': offer_backends(t, first < before->words ? before->word[first] : NULL); break;
 	case 'd': offer_devices(t); break;
+	case 'a': offer_addresses(t); break;
 	case 'f': fprintf(t->c->out, "%s\n", FILES); break;
 	case 'k': offer_keys(t, cmd->keys); break;
 	case 'm':

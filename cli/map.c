@@ -53,6 +53,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 				      NULL,	   sizeof(struct poise_drops),
 				      m->services, NULL};
 	VIEW(rates, "a backend's rates", i->rates, m->members, print_rate);
+	VIEW(address_conf, "a claimed address, twice", i->address_conf, POISE_ADDRESSES,
+	     print_address_conf);
 #undef VIEW
 	return n;
 }

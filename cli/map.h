@@ -15,7 +15,7 @@ struct map_view {
 	void (*print)(FILE *out, const struct instance *i, __u64 key, const void *entry);
 };
 
-#define MAP_VIEWS 16
+#define MAP_VIEWS 17
 
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);
@@ -36,6 +36,7 @@ void print_path(FILE *out, const struct instance *i, __u64 key, const void *entr
 void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_counter(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_load(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_address_conf(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry);
 
 #endif

@@ -77,6 +77,25 @@ void print_member_conf(FILE *out, const struct instance *i, __u64 key, const voi
 	}
 }
 
+void print_address_conf(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_address_slot *s = entry;
+	char text[POISE_ADDR_TEXT];
+
+	(void)i;
+	(void)key;
+	for (int k = 0; k < 2; k++) {
+		const struct poise_address_conf *a = &s->copy[k];
+
+		fprintf(out, "%scopy %d ", k ? "\n   " : "", k);
+		print_record(out, &a->r);
+		fprintf(out, " address %s device %s put %u", addr(&a->addr, text), a->device,
+			a->put);
+		if (a->was[0])
+			fprintf(out, " was %s was_put %u", a->was, a->was_put);
+	}
+}
+
 void print_listener(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	const struct poise_listener *l = entry;

@@ -68,8 +68,8 @@ void cli_note_addresses(struct cli *c, const struct config_service *svc)
 		poise_format_addr(a, text, sizeof(text));
 		cli_note(c,
 			 "%s is on no device of this host: unless a router leads it here, "
-			 "ip address add %s/%d dev lo (and announce it)",
-			 text, text, poise_addr_is4(a) ? 32 : 128);
+			 "poise address claim %s DEV",
+			 text, text);
 	}
 	freeifaddrs(all);
 }

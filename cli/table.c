@@ -40,6 +40,9 @@ const struct cli_command cli_commands[] = {
 	{LOOK, .name = "service list", .run = cmd_service_list, .usage = "", .complete = "",
 	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
 	 .help = "Services, who owns them, and their listeners."},
+	{LOOK, .name = "address list", .run = cmd_address_list, .usage = "", .complete = "",
+	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
+	 .help = "Claimed addresses, the devices they are on, and who owns the claim."},
 	{LOOK, .name = "map list", .run = cmd_map_list, .usage = "", .complete = "", NO_KEYS,
 	 TAKES(OPT_BIT(NO_HEADER)), .help = "The instance's maps, their size and use."},
 	{LOOK, .name = "map show", .run = cmd_map_show, .usage = "NAME [KEY]", .complete = "m-",
@@ -102,10 +105,22 @@ const struct cli_command cli_commands[] = {
 	 .about = "Until it is idle, or the service's drain-timeout has passed, a backend is shown "
 		  "as "
 		  "leaving."},
+	{CHANGE, .name = "address claim", .run = cmd_address_claim, .usage = "ADDR lo|DEV",
+	 .complete = "-d", NO_KEYS,
+	 .help = "Puts an address on a device of this host, and keeps it there.",
+	 .about =
+		 "As /32 or /128, without duplicate address detection. On an Ethernet device it is "
+		 "announced to the neighbours. On lo a router has to lead it here. One that is "
+		 "there already stays whose it is."},
+	{CHANGE, .name = "address release", .run = cmd_address_release, .usage = "ADDR",
+	 .complete = "a", NO_KEYS,
+	 .help = "Takes an address off its device, if it was poise that put it there."},
 	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,
 	 .help = "Commands from a file, one a line, as one transaction: all or nothing.",
-	 .about = "Every service and backend command that changes something can stand in a batch, "
-		  "with or without \"poise\" in front. # begins a comment; quotes keep blanks."},
+	 .about =
+		 "Every service, backend and address command that changes something can stand in a "
+		 "batch, "
+		 "with or without \"poise\" in front. # begins a comment; quotes keep blanks."},
 
 	{FILES, .name = "apply", .run = cmd_apply, .usage = "FILE|-", .complete = "f", NO_KEYS,
 	 TAKES(OPT_BIT(DRY_RUN) | OPT_BIT(MERGE) | OPT_BIT(ALLOW_EMPTY)),

@@ -73,6 +73,7 @@ int cli_commit(struct cli *c)
 	cli_came(c, false);
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
+	cli_settle(c);
 	daemon = instance_daemon_runs(c->instance);
 	if (!daemon) {
 		look = cli_resolve(c);

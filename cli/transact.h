@@ -25,6 +25,12 @@ int cli_batch(struct cli *c, FILE *in, const char *file);
 /* Unlocks, closes, frees; harmless when nothing is open. */
 void cli_close(struct cli *c);
 
+/* Puts claimed addresses on their devices and takes released ones off; the lock is held. Never
+ * fails the command: what cannot be done is noted, and poised tries again. */
+void cli_settle(struct cli *c);
+/* Takes every claimed address off its device, as far as that can be done: nobody will know of them
+ * any more. */
+void cli_release_all(struct cli *c);
 /* Notes which members of c->config are new (before the commit gives them ids), or all of them, as
  * those that cli_reach waits for. */
 void cli_came(struct cli *c, bool all);

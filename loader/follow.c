@@ -107,8 +107,8 @@ static bool follow_generation(struct follow *f)
 	return true;
 }
 
-/* The lock without waiting: flock is of the open file, so that instance_lock finds it held. */
-static int try_lock(struct instance *i, struct poise_error *err)
+/* flock is of the open file, so that instance_lock finds it held. */
+int follow_try_lock(struct instance *i, struct poise_error *err)
 {
 	if (flock(i->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
@@ -178,7 +178,7 @@ static void plan(struct follow *f)
 static void store(struct follow *f)
 {
 	struct poise_error err = {0};
-	int rc = try_lock(f->instance, &err);
+	int rc = follow_try_lock(f->instance, &err);
 
 	if (rc == 0)
 		return;

@@ -96,6 +96,7 @@ static void on_devices(uv_timer_t *timer)
 {
 	struct poised *p = timer->data;
 
+	settle_tick(&p->settle, &p->follow);
 	devices_look(&p->devices, p->instance);
 	if (follow_devices(&p->follow))
 		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,

@@ -44,6 +44,20 @@ bool follow_tick(struct follow *f);
 /* Looks at which devices are attached; true if that changed. */
 bool follow_devices(struct follow *f);
 
+/* The lock without waiting: 1, 0 if somebody else holds it, or -1. */
+int follow_try_lock(struct instance *i, struct poise_error *err);
+
+/* ---- settle: claimed addresses on their devices
+ * -------------------------------------------------*/
+struct settle {
+	__u64 generation, news; /* of follow, when last looked */
+	unsigned int faults;	/* of that look */
+	bool told_fault;
+};
+
+/* Several times a second: cheap while nothing is claimed or nothing changed. */
+void settle_tick(struct settle *s, struct follow *f);
+
 /* ---- devices: interfaces that the file names
  * ----------------------------------------------------*/
 struct devices {
@@ -82,6 +96,7 @@ struct poised {
 	int sole; /* sole.h */
 	struct instance *instance;
 	struct follow follow;
+	struct settle settle;
 	struct devices devices;
 	struct keeper keeper;
 	struct fold fold;

@@ -41,7 +41,7 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates)
+	M(rates) M(address_conf)
 /* clang-format on */
 
 /*
@@ -498,6 +498,40 @@ struct poise_member_slot {
 };
 
 POISE_ASSERT_SIZE(struct poise_member_slot, 496);
+
+/* Addresses that the balancer itself puts on devices of the host; a host with more of them routes
+ * a prefix here instead. */
+#define POISE_ADDRESSES 1024
+#define POISE_DEVICE	16 /* bytes of a device's name with its NUL, as the kernel's IFNAMSIZ */
+
+/* Whether a claimed address on its device is there by us. */
+enum poise_put {
+	POISE_PUT_NOT = 0,  /* not there yet */
+	POISE_PUT_UNMARKED, /* by us; the kernel keeps no mark on it (before 5.18) */
+	POISE_PUT_MARKED,   /* by us, and it carries POISE_IFA_PROTO */
+	POISE_PUT_FOREIGN,  /* by somebody else, who keeps it */
+};
+
+/* Our mark in IFA_PROTO. 4 to 255 are for routing daemons and the like. */
+#define POISE_IFA_PROTO 0x70
+
+struct poise_address_conf {
+	struct poise_record r;
+	union poise_addr addr;
+	char device[POISE_DEVICE];
+	char was[POISE_DEVICE]; /* the device it has yet to be taken off; empty: none */
+	__u8 put;		/* enum poise_put, on `device` */
+	__u8 was_put;		/* on `was` */
+	__u8 spare[62];
+};
+
+POISE_ASSERT_SIZE(struct poise_address_conf, 128);
+
+struct poise_address_slot {
+	struct poise_address_conf copy[2];
+};
+
+POISE_ASSERT_SIZE(struct poise_address_slot, 256);
 
 /* ---- meta: one entry
  * ---------------------------------------------------------------------------*/

@@ -126,6 +126,25 @@ static void check_place(struct check *c, __u32 id, const struct poise_member_con
 			  id, m->ordinal, svc->name);
 }
 
+/* Nothing that packets read is derived from them: a bad one spoils no other check. */
+static void check_addresses(struct check *c)
+{
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++) {
+		const struct poise_address_slot *s = &c->i->address_conf[slot];
+		const struct poise_address_conf *conf = store_address(c->i, slot);
+
+		for (int copy = 0; copy < 2; copy++)
+			check_copy(c, "address_conf", slot, &s->copy[copy].r, sizeof(s->copy[copy]),
+				   store_address_intact(&s->copy[copy]));
+		if (conf->r.state != POISE_REC_FREE &&
+		    (!memchr(conf->device, 0, sizeof(conf->device)) ||
+		     !memchr(conf->was, 0, sizeof(conf->was)) || conf->put > POISE_PUT_FOREIGN ||
+		     conf->was_put > POISE_PUT_MARKED))
+			check_say(c, "address_conf", "entry %u: a record that contradicts itself",
+				  slot);
+	}
+}
+
 bool check_records(struct check *c)
 {
 	const struct instance *i = c->i;
@@ -152,6 +171,7 @@ bool check_records(struct check *c)
 				   sizeof(slot->copy[copy]),
 				   store_member_intact(&slot->copy[copy]));
 	}
+	check_addresses(c);
 	for (__u32 id = 0; id < i->meta->members && sane; id++)
 		check_place(c, id, store_member(i, id));
 	return sane;

@@ -212,6 +212,52 @@ static void write_gone(struct commit *c)
 	}
 }
 
+static void write_address(struct commit *c, __u32 slot, struct poise_address_conf *conf)
+{
+	if (same_content(conf, store_address(c->i, slot), sizeof(*conf)))
+		return;
+	open_once(c);
+	store_address_write(c->i, slot, conf, c->generation);
+	c->change->addresses++;
+}
+
+/* An address stays in its slot; nothing refers to a slot, so one that is free may be had at once,
+ * and there are as many as there may be addresses. */
+static void write_addresses(struct commit *c)
+{
+	struct config *cfg = c->cfg;
+	const struct config_address *in[POISE_ADDRESSES] = {0};
+	bool *placed = calloc(cfg->addresses + 1, sizeof(*placed));
+	__u32 slot;
+
+	if (!placed)
+		abort();
+	for (slot = 0; slot < POISE_ADDRESSES; slot++) {
+		const struct poise_address_conf *old = store_address(c->i, slot);
+
+		if (old->r.state != POISE_REC_FREE)
+			in[slot] = config_address_at(cfg, &old->addr);
+		if (in[slot])
+			placed[in[slot] - cfg->address] = true;
+	}
+	slot = 0;
+	for (size_t a = 0; a < cfg->addresses; a++) {
+		if (placed[a])
+			continue;
+		while (in[slot])
+			slot++;
+		in[slot] = &cfg->address[a];
+	}
+	for (slot = 0; slot < POISE_ADDRESSES; slot++) {
+		struct poise_address_conf conf = {0};
+
+		if (in[slot])
+			conf = in[slot]->conf;
+		write_address(c, slot, &conf);
+	}
+	free(placed);
+}
+
 /* ---- the transaction --------------------------------------------------------------------------*/
 
 static void commit_begin(struct commit *c, struct instance *i, struct config *cfg,
@@ -263,6 +309,8 @@ static void commit_write(struct commit *c)
 	for (size_t s = 0; s < c->cfg->services; s++)
 		write_kept(c, &c->plan.service[s]);
 	write_gone(c);
+	if (!c->cfg->part)
+		write_addresses(c);
 	if (i->meta->opened != c->generation)
 		return; /* nothing differs */
 	store64(&i->meta->committed, c->generation);

@@ -64,6 +64,7 @@ void config_free(struct config *cfg)
 		service_free(cfg->service[i]);
 	free(cfg->service);
 	free(cfg->interface);
+	free(cfg->address);
 	free(cfg);
 }
 
@@ -82,6 +83,8 @@ struct config *config_clone(const struct config *cfg)
 
 	c->index = NULL;
 	c->interface = copy(cfg->interface, cfg->interfaces * sizeof(*cfg->interface));
+	c->address = copy(cfg->address, cfg->addresses * sizeof(*cfg->address));
+	c->address_room = cfg->addresses;
 	c->service = copy(cfg->service, cfg->services * sizeof(*cfg->service));
 	c->room = cfg->services;
 	for (size_t i = 0; i < cfg->services; i++) {

@@ -26,6 +26,12 @@ struct config_interface {
 	int line;    /* in config.file; 0 none */
 };
 
+/* An address of a service that poise keeps on a device of this host. */
+struct config_address {
+	int line; /* in config.file; 0 none */
+	struct poise_address_conf conf;
+};
+
 #define CONFIG_IDS_MAX 65535 /* services, and backends of all: ids are 16 bits, 0 is never used */
 
 struct config_limits {
@@ -66,6 +72,9 @@ struct config {
 	struct config_limits limits;
 	struct config_interface *interface;
 	size_t interfaces;
+	struct config_address *address; /* sorted by address */
+	size_t addresses;
+	size_t address_room;
 	struct config_service **service; /* sorted by name */
 	size_t services;
 	size_t room;
@@ -120,6 +129,27 @@ static inline bool config_member_leaving(const struct config_member *m)
 	return m->conf.r.state == POISE_REC_LEAVING;
 }
 
+/* ---- addresses --------------------------------------------------------------------------------*/
+
+/* NULL: not claimed. A pointer is good until the next one is added or deleted. */
+struct config_address *config_address_at(const struct config *cfg, const union poise_addr *addr);
+/* As above from text, and one that is being released is none: an error. */
+struct config_address *config_address_find(const struct config *cfg, const char *text,
+					   struct poise_error *err);
+/* Adds a claim by hand with every option at its default and no device. One that is being released
+ * is taken back. */
+struct config_address *config_address_add(struct config *cfg, const union poise_addr *addr,
+					  struct poise_error *err);
+/* The device it is to be on, by name; whether there is one of this name is not asked. */
+int config_address_device(struct config_address *a, const char *device, struct poise_error *err);
+/* No longer claimed: it goes from the configuration once it is off its device. */
+void config_address_leave(struct config_address *a);
+void config_address_del(struct config *cfg, struct config_address *a);
+static inline bool config_address_leaving(const struct config_address *a)
+{
+	return a->conf.r.state == POISE_REC_LEAVING;
+}
+
 /*
  * What single keys cannot say: forward said, a port other than the listener's only with nat and
  * local, at least one listener, table size against members, names and listeners unique, no backend
@@ -165,6 +195,7 @@ char *config_save(const struct config *cfg, unsigned int flags);
 struct config_summary {
 	unsigned int services_added, services_changed, services_removed;
 	unsigned int backends_added, backends_changed, backends_removed;
+	unsigned int addresses_added, addresses_changed, addresses_removed;
 	unsigned int adopted; /* services that were hand's and are the file's now: no change to
 			       * traffic, but live must be committed for it to last */
 };

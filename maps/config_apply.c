@@ -235,6 +235,50 @@ static void apply_interfaces(struct applier *a)
 	}
 }
 
+/* What a hand claimed becomes the file's once the file names it; a claim of Kubernetes never. */
+static int apply_address(struct applier *a, const struct config_address *want)
+{
+	struct config_address *now = config_address_at(a->work, &want->conf.addr);
+	bool comes = !now || config_address_leaving(now);
+	char text[POISE_ADDR_TEXT];
+
+	a->err->line = want->line;
+	if (now && now->conf.r.owner == POISE_OWNER_KUBERNETES) {
+		poise_fail(a->err, POISE_E_CONFLICT, "is kept by Kubernetes");
+		return poise_error_about(a->err, "address %s",
+					 poise_format_addr(&want->conf.addr, text, sizeof(text)));
+	}
+	now = config_address_add(a->work, &want->conf.addr, a->err);
+	if (!now)
+		return -1;
+	now->line = want->line;
+	if (comes)
+		a->sum->addresses_added++;
+	else if (strcmp(now->conf.device, want->conf.device) != 0)
+		a->sum->addresses_changed++;
+	if (!comes && now->conf.r.owner != POISE_OWNER_FILE)
+		a->sum->adopted++;
+	now->conf.r.owner = POISE_OWNER_FILE;
+	return config_address_device(now, want->conf.device, a->err);
+}
+
+static int apply_addresses(struct applier *a)
+{
+	for (size_t i = 0; i < a->file->addresses; i++)
+		if (apply_address(a, &a->file->address[i]))
+			return -1;
+	for (size_t i = 0; i < a->work->addresses && !a->merge; i++) {
+		struct config_address *now = &a->work->address[i];
+
+		if (now->conf.r.owner != POISE_OWNER_FILE || config_address_leaving(now) ||
+		    config_address_at(a->file, &now->conf.addr))
+			continue;
+		config_address_leave(now);
+		a->sum->addresses_removed++;
+	}
+	return 0;
+}
+
 static int check_whole(struct applier *a, const struct config *live, unsigned int flags)
 {
 	const struct config *file = a->file;
@@ -268,6 +312,8 @@ static struct config *work_copy(const struct config *live, const struct config *
 		for (size_t k = 0; k < work->service[i]->members; k++)
 			work->service[i]->member[k].line = 0;
 	}
+	for (size_t i = 0; i < work->addresses; i++)
+		work->address[i].line = 0;
 	return work;
 }
 
@@ -296,7 +342,8 @@ int config_apply(struct config *live, const struct config *file, unsigned int fl
 
 	a.work = work_copy(live, file);
 	snprintf(mine.file, sizeof(mine.file), "%s", file->file);
-	if (check_whole(&a, live, flags) || apply_services(&a) || config_validate(a.work, &mine)) {
+	if (check_whole(&a, live, flags) || apply_services(&a) || apply_addresses(&a) ||
+	    config_validate(a.work, &mine)) {
 		config_free(a.work);
 		if (err)
 			*err = mine;

@@ -207,6 +207,45 @@ static void diff_interfaces(struct differ *d, const struct config *from, const s
 	}
 }
 
+/* ---- addresses --------------------------------------------------------------------------------*/
+
+/* Those of from that are not leaving, with what became of them in to. */
+static void diff_addresses_gone(struct differ *d, const struct config *from,
+				const struct config *to)
+{
+	char text[POISE_ADDR_TEXT];
+
+	for (size_t i = 0; i < from->addresses; i++) {
+		const struct config_address *old = &from->address[i];
+		const struct config_address *new = config_address_at(to, &old->conf.addr);
+
+		if (config_address_leaving(old))
+			continue;
+		poise_format_addr(&old->conf.addr, text, sizeof(text));
+		if (!new || config_address_leaving(new))
+			emit(d, '-', "address %s", text);
+		else if (strcmp(old->conf.device, new->conf.device))
+			emit(d, '~', "address %s claim %s -> %s", text, old->conf.device,
+			     new->conf.device);
+	}
+}
+
+static void diff_addresses(struct differ *d, const struct config *from, const struct config *to)
+{
+	char text[POISE_ADDR_TEXT];
+
+	diff_addresses_gone(d, from, to);
+	for (size_t i = 0; i < to->addresses; i++) {
+		const struct config_address *new = &to->address[i];
+		const struct config_address *old = config_address_at(from, &new->conf.addr);
+
+		if (!config_address_leaving(new) && (!old || config_address_leaving(old)))
+			emit(d, '+', "address %s claim %s",
+			     poise_format_addr(&new->conf.addr, text, sizeof(text)),
+			     new->conf.device);
+	}
+}
+
 int config_diff(const struct config *from, const struct config *to, config_emit line, void *ctx)
 {
 	struct differ d = {.emit = line, .ctx = ctx};
@@ -218,6 +257,7 @@ int config_diff(const struct config *from, const struct config *to, config_emit 
 		diff_options(&d, OPTION_LIMIT, "limits", &from->limits, &to->limits);
 	if (to->interfaces)
 		diff_interfaces(&d, from, to);
+	diff_addresses(&d, from, to);
 	diff_services(&d, from, to);
 	return d.differences;
 }

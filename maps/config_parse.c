@@ -59,30 +59,7 @@ static int parse_defaults(struct parser *p, const struct tree_node *n)
 	return 0;
 }
 
-static int parse_addresses(struct parser *p, const struct tree_node *n)
-{
-	parse_at(p, n);
-	poise_fail(p->err, POISE_E_UNSUPPORTED,
-		   "addresses: claiming addresses is not in this version");
-	return poise_error_remedy(p->err,
-				  "remove the key; packets reach a service whether or not its "
-				  "address is on an interface, as long as they are routed here");
-}
-
 /* ---- interfaces -------------------------------------------------------------------------------*/
-
-static int check_device(struct parser *p, const char *name)
-{
-	size_t length = strlen(name);
-	bool good = length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..");
-
-	for (const char *c = name; *c && good; c++)
-		good = *c > ' ' && *c < 0x7f && *c != '/' && *c != ':';
-	if (good)
-		return 0;
-	poise_fail_text(p->err, POISE_E_BAD_VALUE, name, "not a name of a device");
-	return poise_error_of(p->err, "device");
-}
 
 static int parse_interface(struct parser *p, const struct tree_node *n)
 {
@@ -104,7 +81,7 @@ static int parse_interface(struct parser *p, const struct tree_node *n)
 	if (!device)
 		return poise_fail(p->err, POISE_E_BAD_VALUE, "the device is missing");
 	name = parse_text(p, device, more[0]);
-	if (!name || check_device(p, name))
+	if (!name || config_device(name, p->err))
 		return -1;
 	for (size_t i = 0; i < cfg->interfaces; i++)
 		if (!strcmp(cfg->interface[i].device, name))
@@ -159,7 +136,7 @@ static int check_sections(struct parser *p, const struct tree_node *root)
 		if (near)
 			return poise_error_remedy(p->err, "did you mean %s?", near);
 		return poise_error_remedy(p->err, "its keys are hash-key, limits, interfaces, "
-						  "defaults and services");
+						  "addresses, defaults and services");
 	}
 	return 0;
 }

@@ -32,6 +32,8 @@ bool parse_among(const char *key, const char *const *keys, size_t n);
 int parse_missing(struct parser *p, const struct tree_node *map, enum option_scope scope,
 		  const char *const *keys, size_t n, const char *what);
 
+/* The section `addresses`. */
+int parse_addresses(struct parser *p, const struct tree_node *n);
 /* The section `services`. */
 int parse_services(struct parser *p, const struct tree_node *n);
 

@@ -14,6 +14,9 @@ void *config_realloc(void *old, size_t size);
 /* Makes room for one more entry of this size in array, doubling. Returns the array. */
 void *config_grow(void *array, size_t used, size_t *room, size_t entry);
 
+/* Whether a device can be named so. */
+int config_device(const char *name, struct poise_error *err);
+
 /* Whose the listener is; NULL nobody's. Builds the index if need be. */
 struct config_service *config_index_find(struct config *cfg, const struct poise_listener_conf *l);
 void config_index_add(struct config *cfg, struct config_service *svc,

@@ -100,13 +100,39 @@ static void save_interfaces(const struct saver *s, const struct config *cfg)
 	}
 }
 
-static void save_member(const struct saver *s, const struct config_member *m)
+static void save_address(const struct saver *s, const union poise_addr *addr)
 {
-	const char *quote = poise_addr_is4(&m->conf.addr) ? "" : "\"";
+	const char *quote = poise_addr_is4(addr) ? "" : "\"";
 	char text[POISE_ADDR_TEXT];
 
-	fprintf(s->out, "      - { address: %s%s%s", quote,
-		poise_format_addr(&m->conf.addr, text, sizeof(text)), quote);
+	fprintf(s->out, "address: %s%s%s", quote, poise_format_addr(addr, text, sizeof(text)),
+		quote);
+}
+
+static void save_addresses(const struct saver *s, const struct config *cfg)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < cfg->addresses; i++) {
+		const struct config_address *a = &cfg->address[i];
+
+		if (config_address_leaving(a))
+			continue;
+		if (!any)
+			fprintf(s->out, "addresses:\n");
+		any = true;
+		fputs("  - { ", s->out);
+		save_address(s, &a->conf.addr);
+		fputs(", claim: ", s->out);
+		save_text(s, a->conf.device);
+		fputs(" }\n", s->out);
+	}
+}
+
+static void save_member(const struct saver *s, const struct config_member *m)
+{
+	fputs("      - { ", s->out);
+	save_address(s, &m->conf.addr);
 	if (m->conf.port)
 		fprintf(s->out, ", port: %u", ntohs(m->conf.port));
 	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o))
@@ -150,6 +176,7 @@ char *config_save(const struct config *cfg, unsigned int flags)
 	if (cfg->has_limits)
 		save_limits(&s, &cfg->limits);
 	save_interfaces(&s, cfg);
+	save_addresses(&s, cfg);
 	if (cfg->services)
 		fprintf(s.out, "services:\n");
 	for (size_t i = 0; i < cfg->services; i++)

@@ -41,6 +41,7 @@ struct instance {
 	poise_load *own;
 	poise_load *others;
 	struct poise_rate *rates;
+	struct poise_address_slot *address_conf;
 	int devmap_fd;
 	int drops_fd;
 	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */
@@ -86,6 +87,7 @@ int instance_load_service(struct instance *i, const char *text, struct config **
 struct instance_change {
 	unsigned int services; /* records written */
 	unsigned int members;
+	unsigned int addresses;
 	unsigned int tables; /* rebuilt */
 	__u64 flows;	     /* live flows of members that left or were cut */
 };

@@ -124,6 +124,24 @@ static void load_identity(const struct instance *i, struct config *cfg)
 	};
 }
 
+static int load_addresses(const struct instance *i, struct config *cfg, struct poise_error *err)
+{
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++) {
+		struct config_address *a;
+		struct poise_address_conf conf = *store_address(i, slot);
+
+		if (conf.r.state == POISE_REC_FREE)
+			continue;
+		if (!store_address_intact(&conf))
+			return corrupt(err, "address_conf", slot);
+		a = config_address_add(cfg, &conf.addr, err);
+		if (!a)
+			return -1;
+		a->conf = conf;
+	}
+	return 0;
+}
+
 static int load_once(const struct instance *i, struct config *cfg, struct poise_error *err)
 {
 	cfg->generation = __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE);
@@ -141,7 +159,7 @@ static int load_once(const struct instance *i, struct config *cfg, struct poise_
 			return -1;
 	}
 	qsort(cfg->service, cfg->services, sizeof(struct config_service *), by_name);
-	return 0;
+	return load_addresses(i, cfg, err);
 }
 
 int instance_load(struct instance *i, struct config **cfg, struct poise_error *err)

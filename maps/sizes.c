@@ -29,6 +29,7 @@ const struct instance_map instance_maps[] = {
 	WORDS(own),
 	WORDS(others),
 	FIELD(rates, struct poise_rate),
+	FIELD(address_conf, struct poise_address_slot),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -90,6 +91,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"others", poise_words_entries(meta->cpus * meta->members)},
 		{"drops", meta->services},
 		{"rates", meta->members},
+		{"address_conf", POISE_ADDRESSES},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

@@ -75,8 +75,16 @@ static int member_in_force(const struct instance *i, __u32 id)
 	return in_force(i, &s->copy[0].r, &s->copy[1].r);
 }
 
+static int address_in_force(const struct instance *i, __u32 slot)
+{
+	const struct poise_address_slot *s = &i->address_conf[slot];
+
+	return in_force(i, &s->copy[0].r, &s->copy[1].r);
+}
+
 static const struct poise_service_conf no_service;
 static const struct poise_member_conf no_member;
+static const struct poise_address_conf no_address;
 
 const struct poise_service_conf *store_service(const struct instance *i, __u32 id)
 {
@@ -90,6 +98,13 @@ const struct poise_member_conf *store_member(const struct instance *i, __u32 id)
 	int copy = member_in_force(i, id);
 
 	return copy < 0 ? &no_member : &i->member_conf[id].copy[copy];
+}
+
+const struct poise_address_conf *store_address(const struct instance *i, __u32 slot)
+{
+	int copy = address_in_force(i, slot);
+
+	return copy < 0 ? &no_address : &i->address_conf[slot].copy[copy];
 }
 
 const struct poise_service_conf *store_service_before(const struct instance *i, __u32 id)
@@ -127,7 +142,12 @@ bool store_member_intact(const struct poise_member_conf *conf)
 	return record_crc(conf, sizeof(*conf)) == conf->r.crc;
 }
 
-/* Both kinds of record begin with a struct poise_record. */
+bool store_address_intact(const struct poise_address_conf *conf)
+{
+	return record_crc(conf, sizeof(*conf)) == conf->r.crc;
+}
+
+/* All kinds of record begin with a struct poise_record. */
 static void write_record(void *to, void *from, size_t bytes, __u64 generation)
 {
 	struct poise_record *r = from;
@@ -154,6 +174,14 @@ void store_member_write(struct instance *i, __u32 id, struct poise_member_conf *
 	write_record(&i->member_conf[id].copy[other], conf, sizeof(*conf), generation);
 }
 
+void store_address_write(struct instance *i, __u32 slot, struct poise_address_conf *conf,
+			 __u64 generation)
+{
+	int other = address_in_force(i, slot) == 0;
+
+	write_record(&i->address_conf[slot].copy[other], conf, sizeof(*conf), generation);
+}
+
 /* The generation goes last: until then the copy is known as one to be scrubbed. */
 static void scrub_copy(void *copy, size_t bytes, __u64 committed)
 {
@@ -178,4 +206,8 @@ void store_scrub(struct instance *i)
 		for (int copy = 0; copy < 2; copy++)
 			scrub_copy(&i->member_conf[id].copy[copy], sizeof(struct poise_member_conf),
 				   committed);
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++)
+		for (int copy = 0; copy < 2; copy++)
+			scrub_copy(&i->address_conf[slot].copy[copy],
+				   sizeof(struct poise_address_conf), committed);
 }

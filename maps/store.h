@@ -94,17 +94,21 @@ __u32 store_crc(__u32 crc, const void *data, size_t bytes);
 /* The copy in force; a zero record (state FREE, generation 0) if none was ever committed. */
 const struct poise_service_conf *store_service(const struct instance *i, __u32 id);
 const struct poise_member_conf *store_member(const struct instance *i, __u32 id);
+const struct poise_address_conf *store_address(const struct instance *i, __u32 slot);
 /* The copy that was in force before; the zero record if there is none. */
 const struct poise_service_conf *store_service_before(const struct instance *i, __u32 id);
 
 bool store_service_intact(const struct poise_service_conf *conf);
 bool store_member_intact(const struct poise_member_conf *conf);
+bool store_address_intact(const struct poise_address_conf *conf);
 
 /* Writes the other copy under this generation, which must be above meta.committed. */
 void store_service_write(struct instance *i, __u32 id, struct poise_service_conf *conf,
 			 __u64 generation);
 void store_member_write(struct instance *i, __u32 id, struct poise_member_conf *conf,
 			__u64 generation);
+void store_address_write(struct instance *i, __u32 slot, struct poise_address_conf *conf,
+			 __u64 generation);
 /* Empties every copy above meta.committed: what an interrupted writer left. */
 void store_scrub(struct instance *i);
 

@@ -258,14 +258,32 @@ int net_ask_route(struct net *n, struct net_route *r, __u64 now, struct poise_er
 	return 0;
 }
 
+int net_ask(struct net *n, struct nlmsghdr *h, struct poise_error *err)
+{
+	const struct nlmsgerr *status;
+	const struct nlmsghdr *answer;
+	char buf[MESSAGE_BYTES];
+
+	if (send_request(n, h, err) < 0)
+		return EIO;
+	answer = receive_answer(n, buf, err);
+	if (!answer)
+		return EIO;
+	status = mnl_nlmsg_get_payload(answer);
+	return answer->nlmsg_type == NLMSG_ERROR &&
+			       mnl_nlmsg_get_payload_len(answer) >= sizeof(status->error)
+		       ? -status->error
+		       : 0;
+}
+
 int net_ask_neigh(struct net *n, struct net_neigh *e, bool keep, struct poise_error *err)
 {
-	char query[NET_QUERY_SIZE], buf[MESSAGE_BYTES];
+	char query[NET_QUERY_SIZE];
 	struct nlmsghdr *h = mnl_nlmsg_put_header(query);
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(h, sizeof(*ndm));
-	const struct nlmsghdr *answer;
-	const struct nlmsgerr *status;
 	bool v4 = poise_addr_is4(&e->addr);
+	struct poise_error mine = {0};
+	int refused;
 
 	h->nlmsg_type = RTM_NEWNEIGH;
 	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE | (keep ? NLM_F_CREATE : 0);
@@ -278,15 +296,12 @@ int net_ask_neigh(struct net *n, struct net_neigh *e, bool keep, struct poise_er
 		mnl_attr_put_u32(h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);
 	e->asked = net_now();
 	e->ours = keep;
-	if (send_request(n, h, err) < 0)
+	refused = net_ask(n, h, &mine);
+	if (mine.code) {
+		if (err)
+			*err = mine;
 		return -1;
-	answer = receive_answer(n, buf, err);
-	if (!answer)
-		return -1;
-	status = mnl_nlmsg_get_payload(answer);
-	e->refused = answer->nlmsg_type == NLMSG_ERROR &&
-				     mnl_nlmsg_get_payload_len(answer) >= sizeof(status->error)
-			     ? -status->error
-			     : 0;
+	}
+	e->refused = refused;
 	return 0;
 }

@@ -25,6 +25,9 @@ __u64 net_now(void); /* CLOCK_MONOTONIC ns */
 typedef void (*net_each)(void *ctx, const struct nlmsghdr *h);
 int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
 	      struct poise_error *err);
+/* Sends a request for a change (NLM_F_ACK) and waits: 0, or the kernel's errno to it; EIO with err
+ * if there was no answer. */
+int net_ask(struct net *n, struct nlmsghdr *h, struct poise_error *err);
 /* Reads links and neighbours anew. */
 int net_dump(struct net *n, struct poise_error *err);
 /* Asks for the route again if its answer is void or old. */

@@ -79,6 +79,7 @@ Test(schema, what_is_looked_at)
 		{"flows", "flows", 0},
 		{"flows --count", "flows_count", 0},
 		{"service list", "service_list", 0},
+		{"address list", "address_list", 0},
 		{"map list", "map_list", 0},
 		{"map show members 1", "map_show", 0},
 		{"map show meta --raw", "map_show", 0},

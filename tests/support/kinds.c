@@ -13,6 +13,18 @@
 
 /* ---- where every case begins ------------------------------------------------------------------*/
 
+static struct config_address *claim(struct config *cfg, const char *text, const char *device)
+{
+	struct poise_error err = {0};
+	struct config_address *a;
+	union poise_addr addr;
+
+	cr_assert_eq(poise_parse_host(text, &addr, &err), 0, "%s", text);
+	a = config_address_add(cfg, &addr, &err);
+	cr_assert(a && !config_address_device(a, device, &err), "%s: %s", text, err.message);
+	return a;
+}
+
 void kinds_set_up(struct config *cfg, unsigned long argument)
 {
 	struct config_service *web = store_add_service(cfg, "web", 1, 0, 3);
@@ -25,6 +37,8 @@ void kinds_set_up(struct config *cfg, unsigned long argument)
 	store_listen(cfg, dns, "192.0.2.2:0/udp");
 	web->member[1].conf.weight = 5;
 	web->member[2].conf.health = POISE_HEALTH_CHECKING;
+	claim(cfg, "192.0.2.1", "lo");
+	claim(cfg, "2001:db8::1", "e0");
 }
 
 struct instance *kinds_begin(void)
@@ -231,6 +245,39 @@ static void all_del(struct config *cfg, unsigned long argument)
 		config_member_del(named(cfg, "web"), member(cfg, 0));
 }
 
+static void address_claim(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	claim(cfg, "192.0.2.0", "lo"); /* sorted before the others */
+}
+
+static void address_put(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	for (size_t a = 0; a < cfg->addresses; a++)
+		cfg->address[a].conf.put = POISE_PUT_MARKED;
+}
+
+static void address_moves(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	claim(cfg, "192.0.2.1", "e1");
+}
+
+static void address_leaves(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	config_address_leave(&cfg->address[0]);
+}
+
+/* The slot of the one that goes is had by the one that comes. */
+static void address_replace(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	config_address_del(cfg, &cfg->address[0]);
+	claim(cfg, "192.0.2.7", "lo");
+}
+
 /* Something of everything at once, as apply does it. */
 static void big_diff(struct config *cfg, unsigned long argument)
 {
@@ -243,6 +290,7 @@ static void big_diff(struct config *cfg, unsigned long argument)
 	backend_del(cfg, 0);
 	backend_weight(cfg, 0);
 	backend_up(cfg, 0);
+	address_replace(cfg, 0);
 }
 
 static void table_size_back(struct config *cfg, unsigned long argument)
@@ -295,6 +343,10 @@ const struct kind kinds[] = {
 	KIND(all_down),
 	KIND(all_disabled),
 	KIND(all_del),
+	KIND(address_claim),
+	KIND(address_put),
+	KIND(address_leaves),
+	KIND(address_replace),
 	KIND(big_diff),
 	/* the table of the first size was kept as the base, and becomes the table again */
 	AFTER(set_table_size, table_size_back),
@@ -308,6 +360,8 @@ const struct kind kinds[] = {
 	AFTER(backend_del, backend_add),
 	AFTER(service_del, service_add),
 	AFTER(listen_more, listen_less),
+	AFTER(address_put, address_moves),
+	AFTER(address_leaves, address_replace),
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -177,6 +177,13 @@ char *store_config_text(struct instance *i)
 				cfg->service[s]->conf.name, address, c->r.state, c->admin,
 				c->health, c->deadline);
 		}
+	for (size_t a = 0; a < cfg->addresses; a++) {
+		const struct poise_address_conf *c = &cfg->address[a].conf;
+
+		fprintf(out, "# %s: state %u put %u was %s %u\n",
+			poise_format_addr(&c->addr, address, sizeof(address)), c->r.state, c->put,
+			c->was, c->was_put);
+	}
 	fclose(out);
 	config_free(cfg);
 	return text;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Telling neighbours where an address is now, so that none sends on to who had it before. */
+#ifndef POISE_NET_ANNOUNCE_H
+#define POISE_NET_ANNOUNCE_H
+
+#include "../../maps/abi.h"
+
+#define ANNOUNCE_TEXT 64
+
+/*
+ * A gratuitous ARP or an unsolicited neighbour advertisement out of the device, which takes
+ * CAP_NET_RAW; and arp_notify, ndisc_notify, so that the kernel does it whenever the link comes up.
+ * how: what was done, to follow "put on DEV"; empty on devices without neighbours.
+ */
+void announce(const union poise_addr *addr, unsigned int ifindex, const char *device,
+	      char how[ANNOUNCE_TEXT]);
+
+#endif

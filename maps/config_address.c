@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The addresses that poise keeps on devices of this host, sorted by address. One that is given up
+ * stays, leaving, until whoever may touch devices has taken it off: a crash in between forgets
+ * nothing.
+ */
+#include <net/if.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "text.h"
+
+_Static_assert(POISE_DEVICE == IFNAMSIZ, "a record holds any device's name");
+
+/* Where addr is or would be; *found tells which. */
+static size_t locate(const struct config *cfg, const union poise_addr *addr, bool *found)
+{
+	size_t low = 0, high = cfg->addresses;
+
+	*found = false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = poise_addr_cmp(addr, &cfg->address[middle].conf.addr);
+
+		if (!order) {
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+struct config_address *config_address_at(const struct config *cfg, const union poise_addr *addr)
+{
+	bool found;
+	size_t at = locate(cfg, addr, &found);
+
+	return found ? &cfg->address[at] : NULL;
+}
+
+struct config_address *config_address_find(const struct config *cfg, const char *text,
+					   struct poise_error *err)
+{
+	struct config_address *a;
+	union poise_addr addr;
+
+	if (poise_parse_host(text, &addr, err)) {
+		poise_error_of(err, "address");
+		return NULL;
+	}
+	a = config_address_at(cfg, &addr);
+	if (a && !config_address_leaving(a))
+		return a;
+	poise_fail(err, POISE_E_NOT_FOUND, "is not claimed");
+	poise_error_remedy(err, "poise address list shows those that are");
+	poise_error_about(err, "address %s", text);
+	return NULL;
+}
+
+struct config_address *config_address_add(struct config *cfg, const union poise_addr *addr,
+					  struct poise_error *err)
+{
+	struct config_address *a;
+	bool found;
+	size_t at = locate(cfg, addr, &found);
+
+	if (!found && cfg->addresses == POISE_ADDRESSES) {
+		poise_fail(err, POISE_E_FULL, "%d addresses are claimed, and there is room for %d",
+			   POISE_ADDRESSES, POISE_ADDRESSES);
+		poise_error_remedy(err, "route a prefix to this host instead: packets for a "
+					"service need no address on a device");
+		return NULL;
+	}
+	if (!found) {
+		cfg->address = config_grow(cfg->address, cfg->addresses, &cfg->address_room,
+					   sizeof(*cfg->address));
+		a = &cfg->address[at];
+		memmove(a + 1, a, (cfg->addresses++ - at) * sizeof(*a));
+		memset(a, 0, sizeof(*a));
+		a->conf.addr = *addr;
+	}
+	a = &cfg->address[at];
+	a->conf.r.state = POISE_REC_USED;
+	return a;
+}
+
+int config_device(const char *name, struct poise_error *err)
+{
+	size_t length = strlen(name);
+	bool good = length && length < IFNAMSIZ && strcmp(name, ".") && strcmp(name, "..");
+
+	for (const char *c = name; *c && good; c++)
+		good = *c > ' ' && *c < 0x7f && *c != '/' && *c != ':';
+	if (good)
+		return 0;
+	poise_fail_text(err, POISE_E_BAD_VALUE, name, "not a name of a device");
+	return poise_error_of(err, "device");
+}
+
+int config_address_device(struct config_address *a, const char *device, struct poise_error *err)
+{
+	if (config_device(device, err))
+		return -1;
+	if (a->conf.put != POISE_PUT_NOT && strcmp(a->conf.device, device) != 0) {
+		if (a->conf.put != POISE_PUT_FOREIGN) {
+			memcpy(a->conf.was, a->conf.device, sizeof(a->conf.was));
+			a->conf.was_put = a->conf.put;
+		}
+		a->conf.put = POISE_PUT_NOT;
+	}
+	memset(a->conf.device, 0, sizeof(a->conf.device));
+	memcpy(a->conf.device, device, strlen(device));
+	return 0;
+}
+
+void config_address_leave(struct config_address *a)
+{
+	a->conf.r.state = POISE_REC_LEAVING;
+}
+
+void config_address_del(struct config *cfg, struct config_address *a)
+{
+	size_t at = (size_t)(a - cfg->address);
+
+	cfg->addresses--;
+	memmove(a, a + 1, (cfg->addresses - at) * sizeof(*a));
+}
