@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Claimed addresses on devices: put there with our mark, announced, answered, put back when they
+ * are lost, and taken off only if it was poise that put them there.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/host.h"
+#include "tests/support/lab.h"
+
+#define FOUR "192.0.2.10"
+#define SIX  "2001:db8::10"
+
+static struct host h;
+
+static void up(void)
+{
+	host_up(&h);
+	host_must(&h, "attach e0");
+}
+
+static void down(void)
+{
+	host_down(&h);
+}
+
+TestSuite(address, .init = up, .fini = down, .timeout = 60);
+
+/* Whether an address is on a device. */
+static void expect_on(const char *device, const char *addr, bool there)
+{
+	int status = host_run(&h, "ip -br address show dev %s | grep -qw '%s'", device, addr);
+
+	cr_assert_eq(!status, there, "%s on %s", addr, device);
+}
+
+static void expect_state(const char *addr, const char *state)
+{
+	host_must(&h, "address list --no-header");
+	cr_assert_eq(host_run(&h, "poise --instance $I address list | grep -q '^%s .* %s$'", addr,
+			      state),
+		     0, "%s: %s", addr, h.out);
+}
+
+Test(address, claimed_and_released)
+{
+	host_must(&h, "address claim " FOUR " e0");
+	cr_assert(strstr(h.out, "put on e0, announced"), "%s", h.out);
+	host_must(&h, "address claim " SIX " lo");
+	expect_on("e0", FOUR "/32", true);
+	expect_on("lo", SIX "/128", true);
+	expect_state(FOUR, "on");
+	cr_assert_eq(host_run(&h, "ip -6 address show dev lo | grep -q '" SIX "/128.* nodad'"), 0);
+	host_must(&h, "map check");
+	host_must(&h, "address release " FOUR);
+	host_must(&h, "address release " SIX);
+	expect_on("e0", FOUR "/32", false);
+	expect_on("lo", SIX "/128", false);
+	host_must(&h, "address list --no-header");
+	cr_assert_str_empty(h.out);
+	host_must(&h, "map check");
+}
+
+/* Somebody else's, on whatever prefix, stays whatever is said to poise. */
+Test(address, of_somebody_else)
+{
+	cr_assert_eq(host_run(&h, "ip address add " FOUR "/24 dev e0"), 0);
+	host_must(&h, "address claim " FOUR " e0");
+	cr_assert(strstr(h.out, "was on e0 already, and stays there"), "%s", h.out);
+	expect_state(FOUR, "foreign");
+	host_must(&h, "address claim " FOUR " lo");
+	expect_on("e0", FOUR "/24", true);
+	expect_on("lo", FOUR "/32", true);
+	/* ours is taken off and put there again by another */
+	cr_assert_eq(host_run(&h, "ip address del " FOUR "/32 dev lo && "
+				  "ip address add " FOUR "/32 dev lo"),
+		     0);
+	host_must(&h, "address release " FOUR);
+	cr_assert(strstr(h.out, "stays on lo, where somebody else put it"), "%s", h.out);
+	expect_on("lo", FOUR "/32", true);
+	expect_on("e0", FOUR "/24", true);
+}
+
+Test(address, moves_and_follows_the_file)
+{
+	host_must(&h, "address claim " FOUR " lo");
+	host_must(&h, "address claim " FOUR " e0");
+	expect_on("lo", FOUR "/32", false);
+	expect_on("e0", FOUR "/32", true);
+	host_must(&h, "apply %s",
+		  host_file(&h, "a.yaml",
+			    "addresses: [ { address: " FOUR ", claim: lo }, "
+			    "{ address: \"" SIX "\", claim: e0 } ]\n"));
+	expect_on("lo", FOUR "/32", true);
+	expect_on("e0", FOUR "/32", false);
+	expect_on("e0", SIX "/128", true);
+	host_must(&h, "apply %s", host_file(&h, "b.yaml", "addresses: []\n"));
+	expect_on("lo", FOUR "/32", false);
+	expect_on("e0", SIX "/128", false);
+}
+
+Test(address, refusals)
+{
+	static const struct {
+		const char *command, *says;
+		int status;
+	} cases[] = {
+		{"address claim " FOUR " nodev", "there is no device nodev", 1},
+		{"address claim 192.0.2.300 lo", "192.0.2.300", 1},
+		{"address claim 224.0.0.1 lo", "224.0.0.1", 1},
+		{"address claim " FOUR, "lo or DEV", 2},
+		{"address release " FOUR, "is not claimed", 1},
+	};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		cr_expect_eq(host_poise(&h, "%s", cases[k].command), cases[k].status, "%s",
+			     cases[k].command);
+		cr_expect(strstr(h.err, cases[k].says), "%s: %s", cases[k].command, h.err);
+	}
+	host_must(&h, "address list --no-header");
+	cr_expect_str_empty(h.out);
+}
+
+Test(address, a_reset_leaves_none)
+{
+	host_must(&h, "address claim " FOUR " e0");
+	host_must(&h, "reset");
+	expect_on("e0", FOUR "/32", false);
+}
+
+/* ---- with poised and neighbours ---------------------------------------------------------------*/
+
+#define VIP4 "10.0.0.77" /* in the segment, so that neighbours ask for it */
+
+/* Put back after a hand or the loss of its device took it off; pinged by a neighbour. */
+Test(address_kept, by_poised, .timeout = 60)
+{
+	struct lab lab;
+	pid_t poised;
+
+	lab_up(&lab, "--backends 1");
+	poised = lab_poised(&lab, "lb1", "");
+	lab_must(&lab, "lb1", "poise attach eth0");
+	lab_must(&lab, "lb1", "poise address claim " VIP4 " eth0");
+	lab_must(&lab, "b1", "ping -c 3 -i 0.2 -W 1 " VIP4);
+	lab_must(&lab, "lb1", "ip address del " VIP4 "/32 dev eth0");
+	lab_until(&lab, "lb1", 2, "ip -br address show dev eth0 | grep -qw " VIP4 "/32");
+	lab_must(&lab, "lb1", "ip link add d0 type veth peer name d1");
+	lab_must(&lab, "lb1", "poise address claim 192.0.2.78 d0");
+	lab_must(&lab, "lb1", "ip link del d0 && ip link add d0 type veth peer name d1");
+	lab_until(&lab, "lb1", 2, "ip -br address show dev d0 | grep -qw 192.0.2.78/32");
+	lab_must(&lab, "lb1", "poise map check");
+	lab_must(&lab, "lb1", "poise address release " VIP4);
+	lab_must(&lab, "lb1", "! ip -br address show dev eth0 | grep -qw " VIP4 "/32");
+	lab_must(&lab, "b1", "! ping -c 1 -W 1 " VIP4);
+	lab_stop(poised, SIGTERM);
+	lab_down(&lab);
+}
+
+/* Where the address was before, neighbours send no longer: the announcement overrides it. */
+Test(address_kept, announced, .timeout = 60)
+{
+	static const char *const vips[] = {VIP4, "2001:db8:5::77"};
+	struct lab lab;
+
+	lab_up(&lab, "--backends 1");
+	lab_must(&lab, "lb1", "poise attach eth0");
+	for (int v = 0; v < 2; v++) {
+		lab_must(&lab, "b1",
+			 "ip neigh replace %s lladdr 02:00:00:00:00:99 dev eth0 nud reachable",
+			 vips[v]);
+		lab_must(&lab, "lb1", "poise address claim %s eth0", vips[v]);
+		lab_until(&lab, "b1", 2, "! ip neigh show %s | grep -q 02:00:00:00:00:99", vips[v]);
+	}
+	lab_down(&lab);
+}
