@@ -74,8 +74,8 @@ struct cli_command {
 	const char *help;  /* one sentence */
 	const char *about; /* more for the manual, or NULL */
 	/* What completes its words, a letter a word, the last one for all that follow:
-	 * s service, b backend of the service, d device, a claimed address, f file, m map, k KEY VALUE,
-	 * c command, h shell, - nothing we know */
+	 * s service, b backend of the service, d device, a claimed address, f file, m map, k KEY
+	 * VALUE, c command, h shell, - nothing we know */
 	const char *complete;
 	unsigned int options; /* OPT_BIT()s beside the common ones */
 	int keys;	      /* enum option_scope or CLI_NO_KEYS */
