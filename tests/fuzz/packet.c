@@ -26,10 +26,11 @@ static const char yaml[] =
 	"      '[fd02::1]:53/udp' ], forward: l2,\n"
 	"      backends: [ { address: 10.3.0.1 }, { address: 10.4.0.2 } ] }\n"
 	"  - { name: four, listen: [ '10.2.0.2:80', '[fd02::2]:80', '10.2.0.2:53/udp' ],\n"
-	"      forward: ipip, track: always, entropy: yes,\n"
-	"      backends: [ { address: 10.3.0.3 }, { address: 10.3.0.4 } ] }\n"
+	"      forward: ipip, track: always, entropy: yes, gue-checksum: yes,\n"
+	"      backends: [ { address: 10.3.0.3 }, { address: 10.3.0.4, forward: gue } ] }\n"
 	"  - { name: six, listen: [ '10.2.0.3:80', '[fd02::3]:80', '[fd02::3]:53/udp' ],\n"
-	"      forward: ipip, policy: source-hash, backends: [ { address: 'fd03::5' } ] }\n"
+	"      forward: ipip, policy: source-hash, gue-checksum: yes,\n"
+	"      backends: [ { address: 'fd03::5' }, { address: 'fd03::6', forward: gue } ] }\n"
 	"  - { name: any, listen: [ '10.2.0.4:0', '[fd02::4]:0/udp' ], forward: l2,\n"
 	"      backends: [ { address: 10.9.0.6 }, { address: 10.3.0.7 } ] }\n";
 

@@ -192,6 +192,14 @@ static void backend_disable(struct config *cfg, unsigned long argument)
 	member(cfg, 0)->conf.admin = POISE_DISABLED;
 }
 
+static void set_gue(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.forward = POISE_GUE;
+	named(cfg, "web")->conf.gue_port = 7000;
+	named(cfg, "dns")->conf.gue_checksum = 1;
+}
+
 static void backend_forward(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
@@ -329,6 +337,7 @@ const struct kind kinds[] = {
 	KIND(set_table_size),
 	KIND(set_timers),
 	KIND(set_forward),
+	KIND(set_gue),
 	KIND(backend_add),
 	KIND(backend_add_many),
 	KIND(backend_weight),

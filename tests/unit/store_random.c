@@ -77,8 +77,12 @@ static void change_service(struct config_service *svc)
 	case 0: svc->conf.table_size = sizes[draw(3)]; break;
 	case 1: svc->conf.policy = draw(2) ? POISE_MAGLEV : POISE_SOURCE_HASH; break;
 	case 2: svc->conf.idle = 1000 * (1 + draw(50000)); break;
-	case 3: svc->conf.forward = draw(2) ? POISE_L2 : POISE_IPIP; break;
-	case 4: svc->conf.entropy = (__u8)draw(2); break;
+	case 3: svc->conf.forward = (__u8)draw(POISE_GUE + 1); break;
+	case 4:
+		svc->conf.entropy = (__u8)draw(2);
+		svc->conf.gue_port = (__u16)(1 + draw(65535));
+		svc->conf.gue_checksum = (__u8)draw(2);
+		break;
 	}
 }
 
