@@ -221,6 +221,10 @@ Test(checksum, of_gue_is_off_where_nothing_inside_covers_the_payload)
 	cr_expect_eq(gue("ip4 10.1.0.9 > 10.2.0.5 | udp 9 > 53 len 12 | data 9"), 0);
 	cr_expect_eq(gue("ip6 fd01::9 > fd02::4 | dst 16 | tcp 9 > 80 A | data 9"), 0);
 	cr_expect_eq(gue("ip6 fd01::9 > fd02::5 | hop 8 | udp 9 > 53 | data 9"), 0);
+	/* an ICMP error, for the backend of the flow that it quotes */
+	cr_expect_eq(gue("ip4 10.7.0.1 > 10.2.0.4 | icmp 11 | ip4 10.2.0.4 > 10.1.0.9 | "
+			 "tcp 80 > 9 A"),
+		     0);
 }
 
 /* What came broken is not sent on as sound. */
