@@ -19,7 +19,7 @@ static struct limit limited;
 void run_refill(void)
 {
 	for (int kind = 0; kind < LIMIT_KINDS; kind++)
-		limited.spent[kind] = -LIMIT_SECOND; /* before the clock's start */
+		limited.spent[kind] = native_jiffies * poise_jiffies_mult - LIMIT_SECOND;
 }
 
 void run_use(struct instance *i)
@@ -49,7 +49,6 @@ void run_use(struct instance *i)
 	native_map(&devmap, NULL, m->paths);
 	native_map(&drops, dropped, m->services);
 	native_map(&limits, &limited, 1);
-	run_refill();
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = m->flow_buckets - 1;
@@ -57,6 +56,7 @@ void run_use(struct instance *i)
 	poise_seed_mask = m->listener_seeds - 1;
 	poise_members = m->members;
 	poise_jiffies_mult = (1ull << 32) / NATIVE_HZ;
+	run_refill();
 }
 
 void run_set_seconds(__u32 seconds)
