@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "caps.h"
+#include "net/announce.h"
 #include "poised.h"
 #include "sole.h"
 
@@ -67,6 +68,7 @@ static int run(struct poised *p, struct poise_error *err)
 {
 	int rc = -1;
 
+	announce_open();
 	if (caps_drop(err) < 0)
 		return -1;
 	p->sole = sole_take(&p->options.where, err);

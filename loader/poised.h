@@ -49,7 +49,18 @@ int follow_try_lock(struct instance *i, struct poise_error *err);
 
 /* ---- settle: claimed addresses on their devices
  * -------------------------------------------------*/
+#define SETTLE_DEVICES 64 /* with claimed addresses; on more they are not announced again */
+
+struct settle_device {
+	unsigned int ifindex;
+	bool up;
+	bool tell;	   /* in this look */
+	unsigned int left; /* announcements to come */
+};
+
 struct settle {
+	struct settle_device device[SETTLE_DEVICES];
+	size_t devices;
 	__u64 generation, news; /* of follow, when last looked */
 	unsigned int faults;	/* of that look */
 	bool told_fault;

@@ -4,8 +4,15 @@
  * that what a hand or a new device took off is put back. Looking needs no lock; mending takes it if
  * it is free, and is tried again soon if it is not.
  */
+#include <net/if.h>
+
+#include "net/announce.h"
 #include "net/claim.h"
 #include "poised.h"
+
+/* A switch may forward a moment later than our link is up, and frames may be lost: told anew at
+ * each look, which are a second apart at most. */
+#define ANNOUNCEMENTS 4
 
 static void say(void *ctx, bool fault, const char *sentence)
 {
@@ -45,6 +52,53 @@ static bool mend(struct settle *s, struct follow *f, struct poise_error *err)
 	return true;
 }
 
+static struct settle_device *device_of(struct settle *s, const struct config_address *a)
+{
+	unsigned int ifindex = if_nametoindex(a->conf.device);
+
+	for (size_t d = 0; d < s->devices; d++)
+		if (s->device[d].ifindex == ifindex)
+			return &s->device[d];
+	if (!ifindex || s->devices == SETTLE_DEVICES)
+		return NULL;
+	s->device[s->devices] = (struct settle_device){.ifindex = ifindex};
+	return &s->device[s->devices++];
+}
+
+/* Devices whose link came up since, and those that were not told of often enough. */
+static void look_at_links(struct settle *s, const struct follow *f)
+{
+	for (size_t k = 0; k < s->devices; k++) {
+		struct settle_device *d = &s->device[k];
+		bool up = net_claim_link(f->net, d->ifindex);
+
+		if (up && !d->up)
+			d->left = ANNOUNCEMENTS;
+		d->up = up;
+		d->tell = up && d->left;
+		d->left -= d->tell;
+	}
+}
+
+static void announce_again(struct settle *s, const struct follow *f)
+{
+	char how[ANNOUNCE_TEXT];
+
+	if (!f->cfg->addresses)
+		s->devices = 0; /* forget them: there may be other ones by and by */
+	for (size_t a = 0; a < f->cfg->addresses; a++)
+		device_of(s, &f->cfg->address[a]);
+	look_at_links(s, f);
+	for (size_t a = 0; a < f->cfg->addresses; a++) {
+		const struct config_address *address = &f->cfg->address[a];
+		const struct settle_device *d = device_of(s, address);
+
+		if (d && d->tell && !config_address_leaving(address) &&
+		    address->conf.put != POISE_PUT_FOREIGN)
+			announce(&address->conf.addr, d->ifindex, address->conf.device, how);
+	}
+}
+
 void settle_tick(struct settle *s, struct follow *f)
 {
 	struct poise_error err = {0};
@@ -54,6 +108,7 @@ void settle_tick(struct settle *s, struct follow *f)
 	s->faults = 0;
 	if (net_claims_due(f->net, f->cfg, &err) > 0 && !mend(s, f, &err))
 		return;
+	announce_again(s, f);
 	s->generation = f->cfg->generation;
 	s->news = f->news;
 	if (err.code && !s->told_fault)

@@ -90,6 +90,18 @@ static size_t make_advertisement(struct advertisement *a, const union poise_addr
 	return sizeof(*a);
 }
 
+static int early = -1; /* opened by announce_open */
+
+static int open_socket(void)
+{
+	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+}
+
+void announce_open(void)
+{
+	early = open_socket();
+}
+
 /* 1: sent, 0: the device has no neighbours that would want it, -1: not permitted or failed. */
 static int send_one(const union poise_addr *addr, unsigned int ifindex, const char *device)
 {
@@ -98,7 +110,7 @@ static int send_one(const union poise_addr *addr, unsigned int ifindex, const ch
 		struct advertisement advertisement;
 	} frame;
 	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex};
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), rc = -1;
+	int fd = early >= 0 ? early : open_socket(), rc = -1;
 	struct ifreq ifr = {0};
 	const __u8 *mac = (const __u8 *)ifr.ifr_hwaddr.sa_data;
 	size_t length;
@@ -115,7 +127,8 @@ static int send_one(const union poise_addr *addr, unsigned int ifindex, const ch
 				      : make_advertisement(&frame.advertisement, addr, mac);
 	rc = sendto(fd, &frame, length, 0, (const struct sockaddr *)&to, sizeof(to)) < 0 ? -1 : 1;
 out:
-	close(fd);
+	if (fd != early)
+		close(fd);
 	return rc;
 }
 
@@ -145,6 +158,6 @@ void announce(const union poise_addr *addr, unsigned int ifindex, const char *de
 	how[0] = '\0';
 	if (sent)
 		snprintf(how, ANNOUNCE_TEXT, "%s%s",
-			 sent > 0 ? ", announced" : ", not announced (cap_net_raw)",
+			 sent > 0 ? ", announced" : ", not announced (lacks cap_net_raw)",
 			 told ? ", again when its link comes up" : "");
 }

@@ -5,7 +5,11 @@
 
 #include "../../maps/abi.h"
 
-#define ANNOUNCE_TEXT 64
+#define ANNOUNCE_TEXT 80
+
+/* Opens the packet socket for later, by a process that is about to give up CAP_NET_RAW: sending
+ * takes none. What is not permitted now is done without. */
+void announce_open(void);
 
 /*
  * A gratuitous ARP or an unsolicited neighbour advertisement out of the device, which takes

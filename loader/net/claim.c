@@ -22,16 +22,8 @@
 #define IFA_KNOWN IFA_PROTO
 #define MAX_TRIES 5
 
-/* An address as the kernel has it. */
-struct placed {
-	union poise_addr addr;
-	unsigned int ifindex;
-	__u8 proto; /* 0: the kernel says none */
-	__u8 length;
-};
-
 struct placed_list {
-	struct placed *at;
+	struct net_placed *at;
 	size_t count;
 	size_t room;
 };
@@ -43,7 +35,7 @@ static void take_in(void *ctx, const struct nlmsghdr *h)
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(h);
 	const struct nlattr *tb[IFA_KNOWN + 1];
 	struct placed_list *l = ctx;
-	struct placed new = {0};
+	struct net_placed new = {0};
 
 	if (h->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(h) < sizeof(*ifa))
 		return;
@@ -53,7 +45,6 @@ static void take_in(void *ctx, const struct nlmsghdr *h)
 			   &new.addr))
 		return;
 	new.ifindex = ifa->ifa_index;
-	new.length = ifa->ifa_prefixlen;
 	if (tb[IFA_PROTO] && mnl_attr_get_payload_len(tb[IFA_PROTO]) >= sizeof(new.proto))
 		new.proto = mnl_attr_get_u8(tb[IFA_PROTO]);
 	if (l->count == l->room) {
@@ -79,8 +70,8 @@ static int read_placed(struct net *n, struct placed_list *l, struct poise_error 
 	return 0;
 }
 
-static const struct placed *find(const struct placed_list *l, const union poise_addr *addr,
-				 unsigned int ifindex)
+static const struct net_placed *find(const struct placed_list *l, const union poise_addr *addr,
+				     unsigned int ifindex)
 {
 	for (size_t k = 0; k < l->count; k++)
 		if (l->at[k].ifindex == ifindex && !poise_addr_cmp(&l->at[k].addr, addr))
@@ -90,32 +81,14 @@ static const struct placed *find(const struct placed_list *l, const union poise_
 
 /* ---- what is to be done -----------------------------------------------------------------------*/
 
-/* Whether what stands there is ours to take off. */
-static bool is_ours(const struct placed *p, __u8 put)
-{
-	return p && ((put == POISE_PUT_MARKED && p->proto == POISE_IFA_PROTO) ||
-		     (put == POISE_PUT_UNMARKED && !p->proto));
-}
-
-/* What the record should say of what stands there. Only the record tells on kernels without marks;
- * with marks, one of ours is ours even if we were killed before we could note it. */
-static __u8 put_of(const struct placed *p, __u8 was)
-{
-	if (!p)
-		return POISE_PUT_NOT;
-	if (p->proto == POISE_IFA_PROTO)
-		return POISE_PUT_MARKED;
-	return is_ours(p, was) ? was : POISE_PUT_FOREIGN;
-}
-
 static bool is_due(const struct config_address *a, const struct placed_list *l)
 {
 	unsigned int ifindex = if_nametoindex(a->conf.device);
-	const struct placed *p = ifindex ? find(l, &a->conf.addr, ifindex) : NULL;
+	const struct net_placed *p = ifindex ? find(l, &a->conf.addr, ifindex) : NULL;
 
 	if (config_address_leaving(a) || a->conf.was[0])
 		return true;
-	return ifindex && (!p || put_of(p, a->conf.put) != a->conf.put);
+	return ifindex && (!p || net_placed_put(p, a->conf.put) != a->conf.put);
 }
 
 int net_claims_due(struct net *n, const struct config *cfg, struct poise_error *err)
@@ -189,12 +162,12 @@ static bool take_off(struct settler *s, const struct config_address *a, const ch
 		     __u8 put)
 {
 	unsigned int ifindex = if_nametoindex(device);
-	const struct placed *p = ifindex ? find(&s->before, &a->conf.addr, ifindex) : NULL;
+	const struct net_placed *p = ifindex ? find(&s->before, &a->conf.addr, ifindex) : NULL;
 	int refused;
 
 	if (!p)
 		return true;
-	if (!is_ours(p, put)) {
+	if (!net_placed_ours(p, put)) {
 		say(s, false, a, "stays on %s, where somebody else put it", device);
 		return true;
 	}
@@ -210,7 +183,7 @@ static bool take_off(struct settler *s, const struct config_address *a, const ch
 static void put_on(struct settler *s, const struct config_address *a)
 {
 	unsigned int ifindex = if_nametoindex(a->conf.device);
-	const struct placed *p = ifindex ? find(&s->before, &a->conf.addr, ifindex) : NULL;
+	const struct net_placed *p = ifindex ? find(&s->before, &a->conf.addr, ifindex) : NULL;
 	char how[ANNOUNCE_TEXT];
 	int refused;
 
@@ -220,7 +193,8 @@ static void put_on(struct settler *s, const struct config_address *a)
 		return;
 	}
 	if (p) {
-		if (put_of(p, a->conf.put) == POISE_PUT_FOREIGN && a->conf.put != POISE_PUT_FOREIGN)
+		if (net_placed_put(p, a->conf.put) == POISE_PUT_FOREIGN &&
+		    a->conf.put != POISE_PUT_FOREIGN)
 			say(s, false, a, "was on %s already, and stays there when it is released",
 			    a->conf.device);
 		return;
@@ -251,15 +225,15 @@ static bool note(struct settler *s, struct config_address *a, bool off)
 {
 	struct poise_address_conf old = a->conf;
 	unsigned int ifindex = if_nametoindex(a->conf.device);
-	const struct placed *before = find(&s->before, &a->conf.addr, ifindex);
-	const struct placed *p = find(&s->after, &a->conf.addr, ifindex);
+	const struct net_placed *before = find(&s->before, &a->conf.addr, ifindex);
+	const struct net_placed *p = find(&s->after, &a->conf.addr, ifindex);
 
 	if (off) {
 		memset(a->conf.was, 0, sizeof(a->conf.was));
 		a->conf.was_put = POISE_PUT_NOT;
 	}
 	/* It was not there and is now: by us, though the kernel may not say so. */
-	a->conf.put = put_of(p, ifindex && !before ? POISE_PUT_UNMARKED : old.put);
+	a->conf.put = net_placed_put(p, ifindex && !before ? POISE_PUT_UNMARKED : old.put);
 	return memcmp(&old, &a->conf, sizeof(old)) != 0;
 }
 
@@ -295,17 +269,25 @@ out:
 	return changed;
 }
 
+bool net_claim_link(const struct net *n, unsigned int ifindex)
+{
+	const struct net_link *link = net_link(&n->cache.links, ifindex);
+
+	return link && link->up;
+}
+
 const char *net_claim_state(struct net *n, const struct config_address *a)
 {
 	unsigned int ifindex = if_nametoindex(a->conf.device);
 	struct placed_list l = {0};
 	const char *state = "absent";
-	const struct placed *p;
+	const struct net_placed *p;
 
 	if (ifindex && !read_placed(n, &l, NULL)) {
 		p = find(&l, &a->conf.addr, ifindex);
 		if (p)
-			state = put_of(p, a->conf.put) == POISE_PUT_FOREIGN ? "foreign" : "on";
+			state = net_placed_put(p, a->conf.put) == POISE_PUT_FOREIGN ? "foreign"
+										    : "on";
 	}
 	free(l.at);
 	return state;

@@ -13,6 +13,18 @@
 
 #include "net.h"
 
+/* An address as the kernel has it. */
+struct net_placed {
+	union poise_addr addr;
+	unsigned int ifindex;
+	__u8 proto; /* IFA_PROTO; 0: the kernel says none */
+};
+
+/* Whether what stands there is ours to take off, by the record's enum poise_put. */
+bool net_placed_ours(const struct net_placed *p, __u8 put);
+/* What the record should say of what stands there (NULL: nothing), if it said `put` before. */
+__u8 net_placed_put(const struct net_placed *p, __u8 put);
+
 /* A sentence about one address: what was done, or why it cannot be. */
 typedef void (*net_claim_say)(void *ctx, bool fault, const char *sentence);
 
@@ -23,6 +35,9 @@ int net_claims_due(struct net *n, const struct config *cfg, struct poise_error *
  * loaded. A device that is missing, or an operation that is refused, is said and left for later. */
 int net_claims_settle(struct net *n, struct config *cfg, net_claim_say say, void *ctx,
 		      struct poise_error *err);
+
+/* Whether the device is up and has carrier. */
+bool net_claim_link(const struct net *n, unsigned int ifindex);
 
 /* Where a claimed address is now, for show: "on" by us, "foreign" by somebody else, "absent". */
 const char *net_claim_state(struct net *n, const struct config_address *a);

@@ -133,7 +133,10 @@ Test(address, a_reset_leaves_none)
 
 /* ---- with poised and neighbours ---------------------------------------------------------------*/
 
-#define VIP4 "10.0.0.77" /* in the segment, so that neighbours ask for it */
+/* In the segment, so that neighbours ask for them. */
+#define VIP4  "10.0.0.77"
+#define VIP6  "2001:db8:5::77"
+#define WRONG "02:00:00:00:00:99"
 
 /* Put back after a hand or the loss of its device took it off; pinged by a neighbour. */
 Test(address_kept, by_poised, .timeout = 60)
@@ -146,6 +149,10 @@ Test(address_kept, by_poised, .timeout = 60)
 	lab_must(&lab, "lb1", "poise attach eth0");
 	lab_must(&lab, "lb1", "poise address claim " VIP4 " eth0");
 	lab_must(&lab, "b1", "ping -c 3 -i 0.2 -W 1 " VIP4);
+	/* a port that nobody listens on is refused, and at once */
+	lab_must(&lab, "b1",
+		 "timeout 1 bash -c '! : 2>&1 3<>/dev/tcp/" VIP4 "/81' 2>&1 | "
+		 "grep -q 'Connection refused'");
 	lab_must(&lab, "lb1", "ip address del " VIP4 "/32 dev eth0");
 	lab_until(&lab, "lb1", 2, "ip -br address show dev eth0 | grep -qw " VIP4 "/32");
 	lab_must(&lab, "lb1", "ip link add d0 type veth peer name d1");
@@ -160,20 +167,43 @@ Test(address_kept, by_poised, .timeout = 60)
 	lab_down(&lab);
 }
 
+/* IPv6 addresses go with the link; both families are announced again when it comes back. */
+Test(address_kept, over_a_link_s_loss, .timeout = 60)
+{
+	struct lab lab;
+	pid_t poised;
+
+	lab_up(&lab, "--backends 1");
+	poised = lab_poised(&lab, "lb1", "");
+	lab_must(&lab, "lb1", "poise attach eth0");
+	lab_must(&lab, "lb1", "poise address claim " VIP4 " eth0");
+	lab_must(&lab, "lb1", "poise address claim " VIP6 " eth0");
+	lab_must(&lab, "lb1", "ip link set eth0 down");
+	lab_must(&lab, "b1",
+		 "for vip in " VIP4 " " VIP6 "; do ip neigh replace $vip lladdr " WRONG
+		 " dev eth0 nud reachable; done");
+	lab_must(&lab, "lb1", "ip link set eth0 up");
+	lab_until(&lab, "lb1", 3, "ip -br address show dev eth0 | grep -qw " VIP6 "/128");
+	lab_until(&lab, "b1", 3, "! ip neigh show | grep -q " WRONG);
+	/* the balancer's link-local address, by which it asks for neighbours, is detected first */
+	lab_until(&lab, "b1", 5, "ping -c 1 -W 1 " VIP4 " && ping -c 1 -W 1 " VIP6);
+	lab_stop(poised, SIGTERM);
+	lab_down(&lab);
+}
+
 /* Where the address was before, neighbours send no longer: the announcement overrides it. */
 Test(address_kept, announced, .timeout = 60)
 {
-	static const char *const vips[] = {VIP4, "2001:db8:5::77"};
+	static const char *const vips[] = {VIP4, VIP6};
 	struct lab lab;
 
 	lab_up(&lab, "--backends 1");
 	lab_must(&lab, "lb1", "poise attach eth0");
 	for (int v = 0; v < 2; v++) {
-		lab_must(&lab, "b1",
-			 "ip neigh replace %s lladdr 02:00:00:00:00:99 dev eth0 nud reachable",
+		lab_must(&lab, "b1", "ip neigh replace %s lladdr " WRONG " dev eth0 nud reachable",
 			 vips[v]);
 		lab_must(&lab, "lb1", "poise address claim %s eth0", vips[v]);
-		lab_until(&lab, "b1", 2, "! ip neigh show %s | grep -q 02:00:00:00:00:99", vips[v]);
+		lab_until(&lab, "b1", 2, "! ip neigh show %s | grep -q " WRONG, vips[v]);
 	}
 	lab_down(&lab);
 }

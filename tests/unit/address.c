@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loader/net/claim.h"
 #include "maps/text.h"
 #include "tests/support/store.h"
 
@@ -155,6 +156,50 @@ Test(address, differences)
 	cr_expect_eq(config_diff(from, from, NULL, NULL), 0);
 	config_free(from);
 	config_free(to);
+}
+
+/* ---- on a device ------------------------------------------------------------------------------*/
+
+#define THERE	    1
+#define OTHERS_MARK 3 /* IFAPROT_KERNEL_LL */
+
+static const struct {
+	__u8 there, mark; /* what the kernel says */
+	__u8 before;	  /* what the record says */
+	bool ours;
+	__u8 after; /* what it is to say */
+} judged[] = {
+	{0, 0, POISE_PUT_NOT, false, POISE_PUT_NOT},
+	{0, 0, POISE_PUT_UNMARKED, false, POISE_PUT_NOT},
+	{0, 0, POISE_PUT_MARKED, false, POISE_PUT_NOT},
+	{0, 0, POISE_PUT_FOREIGN, false, POISE_PUT_NOT},
+	/* a kernel without marks */
+	{THERE, 0, POISE_PUT_NOT, false, POISE_PUT_FOREIGN},
+	{THERE, 0, POISE_PUT_UNMARKED, true, POISE_PUT_UNMARKED},
+	{THERE, 0, POISE_PUT_FOREIGN, false, POISE_PUT_FOREIGN},
+	/* put there anew by somebody else */
+	{THERE, 0, POISE_PUT_MARKED, false, POISE_PUT_FOREIGN},
+	{THERE, OTHERS_MARK, POISE_PUT_NOT, false, POISE_PUT_FOREIGN},
+	{THERE, OTHERS_MARK, POISE_PUT_UNMARKED, false, POISE_PUT_FOREIGN},
+	{THERE, OTHERS_MARK, POISE_PUT_MARKED, false, POISE_PUT_FOREIGN},
+	/* killed between putting and noting; a kernel that learnt of marks */
+	{THERE, POISE_IFA_PROTO, POISE_PUT_NOT, false, POISE_PUT_MARKED},
+	{THERE, POISE_IFA_PROTO, POISE_PUT_UNMARKED, false, POISE_PUT_MARKED},
+	{THERE, POISE_IFA_PROTO, POISE_PUT_FOREIGN, false, POISE_PUT_MARKED},
+	{THERE, POISE_IFA_PROTO, POISE_PUT_MARKED, true, POISE_PUT_MARKED},
+};
+
+Test(address, whose_it_is)
+{
+	for (size_t k = 0; k < sizeof(judged) / sizeof(judged[0]); k++) {
+		struct net_placed p = {.proto = judged[k].mark};
+		const struct net_placed *there = judged[k].there ? &p : NULL;
+
+		cr_expect_eq(net_placed_ours(there, judged[k].before), judged[k].ours, "row %zu",
+			     k);
+		cr_expect_eq(net_placed_put(there, judged[k].before), judged[k].after, "row %zu",
+			     k);
+	}
 }
 
 /* ---- in an instance ---------------------------------------------------------------------------*/
