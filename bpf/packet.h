@@ -55,6 +55,8 @@ struct flow {
 	__u32 record;
 	__u32 seconds; /* now, on the stamps' clock (stamp.h) */
 	__u32 kind;    /* enum packet_kind */
+	__u32 bound;   /* the member that the packet itself names (quic.h), 0: none */
+	__u32 spare;
 };
 
 static __always_inline enum packet_kind packet_kind(const struct packet *p)

@@ -50,6 +50,8 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 	bool always = t->rec->track == POISE_TRACK_ALWAYS;
 	struct poise_member *m;
 
+	if (f->bound)
+		return f->bound;
 	if (f->kind == PACKET_SYN || (f->kind == PACKET_UDP && always))
 		return policy_choose(f, t->rec);
 	m = member_get(t->base);
@@ -64,7 +66,7 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 static __always_inline answer_t track_full(struct track *t, struct flow *f, __u32 chosen)
 {
 	count_reason(f->service, POISE_R_UNRECORDED);
-	if (member_usable(member_get(t->base), f->service, t->rec->rung))
+	if (!f->bound && member_usable(member_get(t->base), f->service, t->rec->rung))
 		return t->base;
 	return chosen;
 }
@@ -113,7 +115,7 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 	__u64 word = old;
 	__u32 cell;
 
-	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
+	if (!member_keeps(m, f->service, f->kind == PACKET_UDP) || (f->bound && f->bound != member))
 		return track_begin(t, f, slot, old);
 	cell = flow_transition(old, f->kind, f->seconds,
 			       stamp_timeout(t->rec, POISE_WORD_STATE(old), udp),

@@ -55,6 +55,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	VIEW(rates, "a backend's rates", i->rates, m->members, print_rate);
 	VIEW(address_conf, "a claimed address, twice", i->address_conf, POISE_ADDRESSES,
 	     print_address_conf);
+	VIEW(server_ids, "eight QUIC server ids", i->server_ids,
+	     poise_server_id_buckets(m->members), print_server_ids);
 #undef VIEW
 	return n;
 }

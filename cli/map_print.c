@@ -184,6 +184,24 @@ void print_path(FILE *out, const struct instance *i, __u64 key, const void *entr
 		inet_ntop(AF_INET, &p->src4, src4, sizeof(src4)), addr(&p->src6, text), p->refs);
 }
 
+void print_server_ids(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_server_ids *b = entry;
+	const char *gap = "";
+
+	(void)i;
+	(void)key;
+	for (int k = 0; k < POISE_SERVER_ID_WORDS; k++) {
+		__u64 w = b->word[k];
+
+		if (!w)
+			continue;
+		fprintf(out, "%sword %d server id %u service %u member %u", gap, k,
+			(unsigned int)(w >> 32), POISE_ID_SERVICE(w), POISE_ID_MEMBER(w));
+		gap = "\n   ";
+	}
+}
+
 void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	const struct poise_bucket *b = entry;

@@ -141,6 +141,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		*p = *p == '-' ? '_' : *p;
 	switch (opt->type) {
 	case OPTION_BOOL: json_object_object_add(o, key, json_object_new_boolean(n != 0)); break;
+	case OPTION_U8:
 	case OPTION_U16:
 	case OPTION_U32:
 	case OPTION_SIZE: json_add_u64(o, key, n); break;

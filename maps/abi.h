@@ -41,7 +41,7 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf)
+	M(rates) M(address_conf) M(server_ids)
 /* clang-format on */
 
 /*
@@ -145,13 +145,17 @@ struct poise_service_rec {
 	__u8 affinity_len4, affinity_len6;
 	__u8 spare0;
 	struct poise_extent extent[POISE_EXTENTS];
-	__u32 spare[8];
+	__u8 quic_offset; /* with POISE_S_QUIC: where the server id is in a connection id, bytes */
+	__u8 quic_length; /* and how long */
+	__u16 spare1;
+	__u32 spare[7];
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 
 #define POISE_S_ANY_PORT  0x01 /* has a listener of port 0 */
 #define POISE_S_PUBLISHED 0x02 /* a record, not the zeroes of a map that nobody wrote yet */
+#define POISE_S_QUIC	  0x04 /* UDP packets are QUIC, their connection ids name backends */
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
@@ -234,6 +238,28 @@ struct poise_path {
 
 POISE_ASSERT_SIZE(struct poise_path, 64);
 #define POISE_PATH_USED 0x01
+
+/* ---- server ids ---------------------------------------------------------------------------------
+ * Which member of a service has the server id that a QUIC connection id carries. A word is in one
+ * of two buckets (maps/hash.h): server id, service, member; 0: free. Changed by user space alone,
+ * one store a word, so that packets find the old member or the new one.
+ */
+#define POISE_SERVER_ID_WORDS 8	 /* in one cache line */
+#define POISE_SERVER_ID_BYTES 4	 /* of a server id at most: what a word has room for */
+#define POISE_QUIC_CID_MAX    20 /* bytes of a connection id (RFC 9000 section 17.2) */
+
+struct poise_server_ids {
+	__u64 word[POISE_SERVER_ID_WORDS];
+};
+
+POISE_ASSERT_SIZE(struct poise_server_ids, 64);
+
+#define POISE_ID_WORD(id, service, member) ((__u64)(id) << 32 | (__u32)(service) << 16 | (member))
+#define POISE_ID_KEY(word)		   ((word) >> 16) /* server id and service */
+#define POISE_ID_SERVICE(word)		   ((__u16)((word) >> 16))
+#define POISE_ID_MEMBER(word)		   ((__u16)(word))
+/* Two members a bucket at most, of eight that it has room for. */
+#define poise_server_id_buckets(members) ((members) / 2 + 1)
 
 /* ---- the table ---------------------------------------------------------------------------------
  * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30). The base is the table
@@ -325,7 +351,8 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	  "an ICMP error went where the packet it quotes belongs")                                 \
 	R(ANSWERED_RST, "answered-rst", "not forwarded, but refused with a TCP reset")             \
 	R(ANSWERED_ICMP, "answered-icmp", "not forwarded, but answered with an ICMP error")        \
-	R(ANSWER_LIMITED, "answer-limited", "not answered: the limit of answers was reached")
+	R(ANSWER_LIMITED, "answer-limited", "not answered: the limit of answers was reached")      \
+	R(QUIC, "quic-routed", "a QUIC packet went to the backend that its connection id names")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
@@ -461,7 +488,10 @@ struct poise_service_conf {
 	__u32 base_at;	/* of the separate base table */
 	__u16 gue_port; /* of mode gue, host order */
 	__u8 gue_checksum;
-	__u8 spare[829];
+	__u8 quic;
+	__u8 quic_offset; /* bytes of a connection id before the server id */
+	__u8 quic_length; /* bytes of the server id */
+	__u8 spare[826];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
@@ -485,9 +515,9 @@ struct poise_member_conf {
 	__u8 forward_set; /* 0: the service's */
 	__u8 admin;	  /* enum poise_admin */
 	__u8 health;	  /* enum poise_health */
-	__u32 spare0;
-	__u64 since;	/* of the present effective state, CLOCK_REALTIME ns */
-	__u64 deadline; /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
+	__u32 server_id;  /* in QUIC connection ids; 0: none */
+	__u64 since;	  /* of the present effective state, CLOCK_REALTIME ns */
+	__u64 deadline;	  /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
 	__u8 spare[120];
 };
 

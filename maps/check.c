@@ -62,6 +62,7 @@ int instance_check(struct instance *i, instance_report report, void *ctx, struct
 	check_services(&c);
 	check_members(&c);
 	check_listeners(&c);
+	check_server_ids(&c);
 	check_paths(&c);
 	check_flows(&c);
 	return c.differences;

@@ -28,6 +28,8 @@ void check_services(struct check *c);
 void check_members(struct check *c);
 /* check_listeners.c */
 void check_listeners(struct check *c);
+/* check_server_ids.c */
+void check_server_ids(struct check *c);
 /* check_flows.c */
 void check_paths(struct check *c);
 void check_flows(struct check *c);

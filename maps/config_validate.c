@@ -97,6 +97,53 @@ static int check_names(const struct config_service *svc, struct poise_error *err
 	return twin ? -1 : 0;
 }
 
+static int server_id_cmp(const void *a, const void *b)
+{
+	const struct config_member *const *x = a, *const *y = b;
+
+	if ((*x)->conf.server_id != (*y)->conf.server_id)
+		return (*x)->conf.server_id < (*y)->conf.server_id ? -1 : 1;
+	return (*x)->line - (*y)->line;
+}
+
+/* Packets could not tell two backends with one id apart, and never meet one that has no room. */
+static int check_server_ids(const struct config_service *svc, struct poise_error *err)
+{
+	const struct config_member **with = config_alloc(svc->members * sizeof(*with));
+	__u64 most = (1ull << 8 * svc->conf.quic_length) - 1;
+	const struct config_member *bad = NULL;
+	char other[POISE_ENDPOINT_TEXT];
+	size_t n = 0;
+
+	for (size_t i = 0; i < svc->members; i++)
+		if (svc->member[i].conf.server_id && !config_member_leaving(&svc->member[i]))
+			with[n++] = &svc->member[i];
+	qsort(with, n, sizeof(*with), server_id_cmp);
+	for (size_t i = 0; i < n && !bad; i++) {
+		__u32 id = with[i]->conf.server_id;
+
+		if (i && with[i - 1]->conf.server_id == id) {
+			bad = with[i];
+			poise_fail(err, POISE_E_EXISTS, "backend %s has server-id %u too",
+				   poise_format_endpoint(&with[i - 1]->conf.addr,
+							 with[i - 1]->conf.port, other,
+							 sizeof(other)),
+				   id);
+		} else if (svc->conf.quic && id > most) {
+			bad = with[i];
+			poise_fail(err, POISE_E_CONFLICT,
+				   "server-id %u has no room in %u bytes: at most %llu", id,
+				   svc->conf.quic_length, most);
+			poise_error_remedy(err, "give it a smaller one, or the service a larger "
+						"quic-id-length");
+		}
+	}
+	if (bad)
+		about_member(err, svc, bad);
+	free(with);
+	return bad ? -1 : 0;
+}
+
 static int check_loopback(const struct config_service *svc, const struct config_member *m,
 			  struct poise_error *err)
 {
@@ -123,7 +170,7 @@ static int check_members(const struct config_service *svc, struct poise_error *e
 			if (check_member_against(svc, m, &svc->conf.listener[k], err))
 				return -1;
 	}
-	return check_names(svc, err);
+	return check_names(svc, err) || check_server_ids(svc, err) ? -1 : 0;
 }
 
 static int check_service(const struct config_service *svc, struct poise_error *err)
@@ -141,6 +188,12 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 		poise_fail(err, POISE_E_CONFLICT, "table-size %u is less than its %zu backends",
 			   svc->conf.table_size, members);
 		poise_error_remedy(err, "table-size auto fits any number");
+	} else if (svc->conf.quic_offset + svc->conf.quic_length > POISE_QUIC_CID_MAX) {
+		poise_fail(err, POISE_E_CONFLICT,
+			   "a connection id has at most %d bytes, quic-id-offset %u and "
+			   "quic-id-length %u make %d",
+			   POISE_QUIC_CID_MAX, svc->conf.quic_offset, svc->conf.quic_length,
+			   svc->conf.quic_offset + svc->conf.quic_length);
 	} else {
 		return check_members(svc, err);
 	}

@@ -3,7 +3,7 @@
  * One service: its members' words, its table, its record, in an order in which a packet between
  * any two stores finds a backend if it would have found one before or after.
  *
- *  1. members that get better, and new ones
+ *  1. members that get better, and new ones; then server ids, which name them
  *  2. a table in slots of its own (first, or of a new size or hash): complete before anybody reads
  *  3. the record, published by one store of `active`; when the rung gets worse this comes before
  *     the members get worse, so that those below the old rung may be chosen in time
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "derive.h"
+#include "server_ids.h"
 #include "sizes.h"
 
 static bool is_active(const struct poise_service *s)
@@ -132,6 +133,8 @@ void derive_service(struct instance *i, __u16 id)
 	later = now && d.rec.rung < now->rung && d.rec.members == now->members &&
 		now->table_at == d.conf->table_at;
 	store_members(i, &d, false);
+	if ((now && now->flags & POISE_S_QUIC) || d.conf->quic)
+		server_ids_derive(i, id, &d);
 	if (!in_use(now, d.conf->table_at))
 		store_table(i, &d, true);
 	else if (now->table_at != d.conf->table_at)
@@ -152,6 +155,8 @@ void derive_service_gone(struct instance *i, __u16 id)
 
 	if (!is_active(s))
 		return;
+	if (active_rec(s)->flags & POISE_S_QUIC)
+		server_ids_derive(i, id, NULL);
 	store32(&s->retired, store_stamp32(i));
 	store32(&s->active, s->active | POISE_SERVICE_GONE);
 }

@@ -86,6 +86,11 @@ static void fill_rec(struct derived *d)
 	for (int l = 0; l < conf->listeners; l++)
 		if (!conf->listener[l].port)
 			rec->flags |= POISE_S_ANY_PORT;
+	if (conf->quic) {
+		rec->flags |= POISE_S_QUIC;
+		rec->quic_offset = conf->quic_offset;
+		rec->quic_length = conf->quic_length;
+	}
 	rec->extents = conf->extents;
 	memcpy(rec->extent, conf->extent, sizeof(rec->extent));
 	for (int e = 0; e < conf->extents; e++)

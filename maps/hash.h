@@ -87,6 +87,20 @@ static inline __attribute__((always_inline)) __u32 poise_table_slot(__u64 hash, 
 	return (__u32)((__u64)(__u32)hash * size >> 32);
 }
 
+/* Where a server id of a service may stand: two different buckets of at least two. Not keyed: only
+ * the operator gives ids. key is POISE_ID_KEY. */
+static inline __attribute__((always_inline)) __u32 poise_server_id_bucket(__u64 key, int second,
+									  __u32 buckets)
+{
+	__u64 h = poise_mix(key);
+	__u32 first = poise_table_slot(h, buckets);
+	__u32 other = first + 1 + poise_table_slot(h >> 32, buckets - 1);
+
+	if (!second)
+		return first;
+	return other < buckets ? other : other - buckets;
+}
+
 /* The k-th alternate of a hash, k = 1..POISE_ALTERNATES. */
 #define POISE_ALTERNATES 8
 

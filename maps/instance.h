@@ -42,6 +42,7 @@ struct instance {
 	poise_load *others;
 	struct poise_rate *rates;
 	struct poise_address_slot *address_conf;
+	struct poise_server_ids *server_ids;
 	int devmap_fd;
 	int drops_fd;
 	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */

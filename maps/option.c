@@ -33,7 +33,8 @@ static size_t width(const struct option *o)
 {
 	switch (o->type) {
 	case OPTION_ENUM:
-	case OPTION_BOOL: return sizeof(__u8);
+	case OPTION_BOOL:
+	case OPTION_U8: return sizeof(__u8);
 	case OPTION_U16: return sizeof(__u16);
 	case OPTION_ADDR: return sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;

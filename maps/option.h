@@ -21,6 +21,7 @@ enum option_scope {
 enum option_type {
 	OPTION_ENUM, /* __u8, words[] */
 	OPTION_BOOL, /* __u8, yes|no */
+	OPTION_U8,
 	OPTION_U16,
 	OPTION_U32,
 	OPTION_SIZE,	   /* __u32, 64k 4M */

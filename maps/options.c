@@ -13,6 +13,7 @@
 #define DRAIN_MAX	SECONDS(7 * 86400) /* a week: whoever needs longer wants no deadline */
 #define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
 #define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
+#define SERVER_ID_MAX	0xffffffffu	   /* POISE_SERVER_ID_BYTES */
 #define CONFIG_IDS_MAX	65535		   /* ids are 16 bits and 0 is never used */
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
 #define FLOW_SLOTS_MIN	1024
@@ -128,6 +129,19 @@ const struct option poise_options[] = {
 	 .help = "Whether the outer UDP header of mode gue has a checksum, over IPv4 and IPv6; "
 		 "packets without a TCP or UDP checksum of their own never have."},
 
+	{SERVICE(quic), .key = "quic", .type = OPTION_BOOL, .fallback = "no", .argument = "yes|no",
+	 .help = "Whether UDP packets are QUIC and go to the backend whose server-id their "
+		 "connection "
+		 "id carries, from whatever address the client sends."},
+	{SERVICE(quic_offset), .key = "quic-id-offset", .type = OPTION_U8, .fallback = "1",
+	 .max = POISE_QUIC_CID_MAX - 1, .argument = "BYTES",
+	 .help = "Bytes of a QUIC connection id before the server id. After a first byte of its "
+		 "own, "
+		 "whose upper three bits are all ones where no server id follows."},
+	{SERVICE(quic_length), .key = "quic-id-length", .type = OPTION_U8, .fallback = "2",
+	 .min = 1, .max = POISE_SERVER_ID_BYTES, .argument = "BYTES",
+	 .help = "Bytes of the server id in a QUIC connection id."},
+
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},
@@ -138,6 +152,11 @@ const struct option poise_options[] = {
 	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
 	 .words = admins, .argument = "enabled|draining|disabled",
 	 .help = "Whether the backend may be used: fully, for the flows it has, or not at all."},
+	{BACKEND(server_id), .key = "server-id", .type = OPTION_U32, .fallback = "0",
+	 .max = SERVER_ID_MAX, .argument = "NUMBER",
+	 .help = "The server id, highest byte first, in the QUIC connection ids that this backend "
+		 "gives "
+		 "out, no other backend's of the service; 0: none."},
 	{BACKEND(name), .key = "name", .type = OPTION_NAME, .fallback = "", .argument = "NAME",
 	 .help = "A name that commands take in place of the address."},
 

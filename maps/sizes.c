@@ -30,6 +30,7 @@ const struct instance_map instance_maps[] = {
 	WORDS(others),
 	FIELD(rates, struct poise_rate),
 	FIELD(address_conf, struct poise_address_slot),
+	FIELD(server_ids, struct poise_server_ids),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -92,6 +93,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"drops", meta->services},
 		{"rates", meta->members},
 		{"address_conf", POISE_ADDRESSES},
+		{"server_ids", poise_server_id_buckets(meta->members)},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

@@ -29,8 +29,11 @@ extern const char peer_vectors[];
 	"it answers echo requests itself; here they are the host's, until addresses are claimed"
 #define FRAGMENT "fragments are left to the stack, never dropped (cases.md)"
 #define QUIC                                                                                       \
-	"it reads server ids in QUIC connection ids, and knows one of each family for a server; "  \
-	"poise hashes the 5-tuple over the backends of the service"
+	"its other scheme packs a server id of 16 bits across the bytes of a connection id; no "   \
+	"offset and length in bytes say that, so poise goes by the 5-tuple"
+#define QUIC_LATER                                                                                 \
+	"carries no server id that is known: both stay with the flow's backend, which an earlier " \
+	"vector gave it, and there " QUIC
 
 #define OPTIONS "IP options are no reason to drop (not to follow, says the file)"
 
@@ -51,12 +54,10 @@ static const struct deviation deviations_base[] = {
 	{14, XDP_PASS, FRAGMENT},
 	{26, XDP_TX, QUIC},
 	{27, XDP_TX, QUIC},
-	{29, XDP_TX, QUIC},
+	{29, XDP_TX, QUIC_LATER},
 	{30, XDP_TX, QUIC},
-	{31, XDP_TX, QUIC},
-	{32, XDP_TX, QUIC},
-	{34, XDP_TX, QUIC},
-	{35, XDP_TX, QUIC},
+	{31, XDP_TX, QUIC_LATER},
+	{32, XDP_TX, QUIC_LATER},
 	{0},
 };
 
@@ -68,12 +69,10 @@ static const struct deviation deviations_gue[] = {
 	{12, XDP_PASS, FRAGMENT},
 	{24, XDP_TX, QUIC},
 	{25, XDP_TX, QUIC},
-	{27, XDP_TX, QUIC},
+	{27, XDP_TX, QUIC_LATER},
 	{28, XDP_TX, QUIC},
-	{29, XDP_TX, QUIC},
-	{30, XDP_TX, QUIC},
-	{33, XDP_TX, QUIC},
-	{34, XDP_TX, QUIC},
+	{29, XDP_TX, QUIC_LATER},
+	{30, XDP_TX, QUIC_LATER},
 	{36, XDP_TX, REFUSED},
 	{0},
 };
@@ -115,7 +114,46 @@ static const char *text(struct json_object *from, const char *key)
 
 /* ---- the set-up -------------------------------------------------------------------------------*/
 
-static void add_service(char *yaml, size_t size, size_t number, struct json_object *vip)
+/* Server ids of more than 16 bits are of the scheme that is bytes 1 to 3 of a connection id. Some
+ * name servers that are no reals of the service: here they are backends without a weight. */
+#define QUIC_KEYS "quic: yes, quic-id-offset: 1, quic-id-length: 3"
+#define QUIC_BITS 16
+
+static bool is_quic(struct json_object *vip)
+{
+	return strstr(json_object_get_string(get(vip, "flags")), "QUIC_VIP");
+}
+
+static bool is_real(struct json_object *vip, const char *address)
+{
+	struct json_object *reals = get(vip, "reals");
+
+	for (size_t k = 0; k < json_object_array_length(reals); k++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(reals, k)), address))
+			return true;
+	return false;
+}
+
+static void add_server_ids(char *yaml, size_t size, struct json_object *vip,
+			   struct json_object *ids)
+{
+	size_t used = strlen(yaml);
+
+	for (size_t k = 0; k < json_object_array_length(ids); k++) {
+		struct json_object *one = json_object_array_get_idx(ids, k);
+		const char *address = text(one, "real");
+		int id = json_object_get_int(get(one, "server_id"));
+
+		if (id >> QUIC_BITS)
+			used += (size_t)snprintf(yaml + used, size - used,
+						 "%s { address: '%s', server-id: %d%s }",
+						 yaml[used - 1] == '[' ? "" : ",", address, id,
+						 is_real(vip, address) ? "" : ", weight: 0");
+	}
+}
+
+static void add_service(char *yaml, size_t size, size_t number, struct json_object *vip,
+			struct json_object *ids)
 {
 	struct json_object *reals = get(vip, "reals");
 	const char *address = text(vip, "address");
@@ -123,15 +161,18 @@ static void add_service(char *yaml, size_t size, size_t number, struct json_obje
 	size_t used = strlen(yaml);
 
 	used += (size_t)snprintf(yaml + used, size - used,
-				 "  - { name: s%zu, %s, listen: [ '%s%s%s:%d%s' ], backends: [",
-				 number, set->keys, six ? "[" : "", address, six ? "]" : "",
+				 "  - { name: s%zu, %s, %s, listen: [ '%s%s%s:%d%s' ], backends: [",
+				 number, set->keys, is_quic(vip) ? QUIC_KEYS : "quic: no",
+				 six ? "[" : "", address, six ? "]" : "",
 				 json_object_get_int(get(vip, "port")),
 				 json_object_get_int(get(vip, "proto")) == 17 ? "/udp" : "");
-	for (size_t k = 0; k < json_object_array_length(reals); k++)
+	if (is_quic(vip))
+		add_server_ids(yaml, size, vip, ids);
+	for (size_t k = 0; !is_quic(vip) && k < json_object_array_length(reals); k++)
 		used += (size_t)snprintf(
 			yaml + used, size - used, "%s { address: '%s' }", k ? "," : "",
 			json_object_get_string(json_object_array_get_idx(reals, k)));
-	snprintf(yaml + used, size - used, " ] }\n");
+	strcat(yaml, " ] }\n");
 }
 
 /* The MAC addresses of the vectors in place of the rig's. */
@@ -157,11 +198,13 @@ static void set_nexthops(void)
 static void set_up(struct json_object *all)
 {
 	static char yaml[8192];
-	struct json_object *vips = get(get(get(all, "setups"), set->name), "vips");
+	struct json_object *setup = get(get(all, "setups"), set->name);
+	struct json_object *vips = get(setup, "vips");
 
 	strcpy(yaml, "services:\n");
 	for (size_t k = 0; k < json_object_array_length(vips); k++)
-		add_service(yaml, sizeof(yaml), k, json_object_array_get_idx(vips, k));
+		add_service(yaml, sizeof(yaml), k, json_object_array_get_idx(vips, k),
+			    get(setup, "server_ids"));
 	rig_open(&rig, yaml);
 	set_nexthops();
 }

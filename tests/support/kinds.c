@@ -314,6 +314,48 @@ static void all_up(struct config *cfg, unsigned long argument)
 		member(cfg, m)->conf.health = POISE_HEALTH_UP;
 }
 
+/* ---- QUIC: server ids that come, change hands and go
+ * --------------------------------------------*/
+
+static void quic_on(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "dns")->conf.quic = 1;
+	for (unsigned int m = 0; m < 2; m++)
+		named(cfg, "dns")->member[m].conf.server_id = m + 1;
+}
+
+static void quic_web(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.quic = 1;
+	for (unsigned int m = 0; m < 3; m++)
+		member(cfg, m)->conf.server_id = 7 * m + 1;
+}
+
+static void quic_off(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "dns")->conf.quic = 0;
+}
+
+static void quic_swap(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "dns")->member[0].conf.server_id = 2;
+	named(cfg, "dns")->member[1].conf.server_id = 1;
+}
+
+static void quic_leaves(struct config *cfg, unsigned long argument)
+{
+	struct config_service *dns = named(cfg, "dns");
+
+	(void)argument;
+	dns->member[0].conf.r.state = POISE_REC_LEAVING;
+	dns->member[0].conf.deadline = 1000;
+	dns->member[1].conf.server_id = 1;
+}
+
 /* ---- the table of them ------------------------------------------------------------------------*/
 
 #define KIND(name)                                                                                 \
@@ -371,6 +413,12 @@ const struct kind kinds[] = {
 	AFTER(listen_more, listen_less),
 	AFTER(address_put, address_moves),
 	AFTER(address_leaves, address_replace),
+	KIND(quic_on),
+	KIND(quic_web),
+	AFTER(quic_on, quic_off),
+	AFTER(quic_on, quic_swap),
+	AFTER(quic_on, quic_leaves),
+	AFTER(quic_on, service_del),
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

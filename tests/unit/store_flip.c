@@ -33,11 +33,13 @@ static struct instance *world(void)
 	struct poise_error err;
 	__u16 path;
 
-	/* mixed entries, a separate base, ashes, a service that is gone, a retired listener */
+	/* mixed entries, a separate base, ashes, a service that is gone, a retired listener, server
+	 * ids */
 	store_change(i, kind_named("backend_weight")->edit, 0);
 	store_change(i, kind_named("set_table_size")->edit, 0);
 	store_change(i, kind_named("service_add")->edit, 0);
 	store_change(i, kind_named("service_del")->edit, 0);
+	store_change(i, kind_named("quic_web")->edit, 0);
 	store_change(i, kind_named("listen_more")->edit, 0);
 	cr_assert_eq(instance_lock(i, &err), 0);
 	path = instance_path(i, &want, &err);
