@@ -95,10 +95,11 @@ int cmd_batch(struct cli *c)
 	if (cli_commit(c))
 		return -1;
 	cli_say(c,
-		"%d command%s done as one: %u service%s, %u backend%s written; %llu recorded "
-		"flow%s their backend.",
+		"%d command%s done as one: %u service%s, %u backend%s, %u address%s written; %llu "
+		"recorded flow%s their backend.",
 		n, n == 1 ? "" : "s", c->change.services, c->change.services == 1 ? "" : "s",
-		c->change.members, c->change.members == 1 ? "" : "s", c->change.flows,
+		c->change.members, c->change.members == 1 ? "" : "s", c->change.addresses,
+		c->change.addresses == 1 ? "" : "es", c->change.flows,
 		c->change.flows == 1 ? " loses" : "s lose");
 	cli_print_change(c);
 	return CLI_OK;
