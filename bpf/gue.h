@@ -44,6 +44,8 @@ static __always_inline __u64 gue_inner_sum(void *inner, void *end)
 	if (ip->version == 4) {
 		__u16 length = bpf_ntohs(ip->tot_len) - ip->ihl * 4;
 
+		if (ip->frag_off & bpf_htons(IP4_FRAGMENT))
+			return 0; /* what its checksum covers is in several packets */
 		header = ip->ihl * 4;
 		BOUND(header, 0x3c);
 		if (!gue_covers(inner + header, end, ip->protocol, length))

@@ -12,53 +12,41 @@
 #define POISE_ICMP_H
 
 #include "find.h"
-#include "forward.h"
 
-#define ICMP_HEADER	   8
-#define ICMP_QUOTED	   8	  /* bytes of the quoted transport header (RFC 792) */
-#define IP4_FRAGMENT_AFTER 0x1fff /* its offset: not the first fragment */
-#define IP6_FRAGMENT_AFTER 0xfff8
+#define ICMP_HEADER 8
+#define ICMP_QUOTED 8 /* bytes of the quoted transport header (RFC 792) */
 
 /* Types of both families, as bits. */
 #define ICMP4_ERRORS (1u << 3 | 1u << 11 | 1u << 12)	     /* unreachable, time, parameter */
 #define ICMP6_ERRORS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 4) /* and too big */
 
-struct fragment6 {
-	__u8 next;
-	__u8 reserved;
-	__be16 offset; /* in bytes; bit 0: more to come */
-	__be32 id;
-};
-
-/* The offset of the quoted packet's transport header, its protocol in the high half, and the client
- * in p->src; 0: the packet was not sent by p->dst, or is no first fragment. */
-static __always_inline __u32 icmp_quote4(struct xdp_md *ctx, struct packet *p, __u32 at)
+/* The offset of the transport header that is quoted, its protocol in the high half; `at` is where
+ * the quoted IP header begins. 0: it is none, or not of a first fragment. */
+__noinline __u32 icmp_quote4(struct xdp_md *ctx, __u32 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct iphdr *ip = data + at;
+	struct iphdr *ip;
 
+	BOUND(at, 0x7ff);
+	ip = data + at;
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
 		return 0;
-	if (ip->frag_off & bpf_htons(IP4_FRAGMENT_AFTER) || ip->saddr != p->dst.w[3])
+	if (ip->frag_off & bpf_htons(IP4_FRAGMENT_AFTER))
 		return 0;
-	p->src.q[1] = addr_mapped(ip->daddr);
 	return ip->protocol << 16 | (at + ip->ihl * 4);
 }
 
-static __always_inline __u32 icmp_quote6(struct xdp_md *ctx, struct packet *p, __u32 at)
+__noinline __u32 icmp_quote6(struct xdp_md *ctx, __u32 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct ipv6hdr *ip = data + at;
-	union poise_addr from;
 	struct fragment6 *f;
+	struct ipv6hdr *ip;
 	__u32 found;
 
+	BOUND(at, 0x7ff);
+	ip = data + at;
 	if ((void *)(ip + 1) > end || ip->version != 6)
 		return 0;
-	addr_copy(&from, &ip->saddr);
-	if (from.q[0] != p->dst.q[0] || from.q[1] != p->dst.q[1])
-		return 0;
-	addr_copy(&p->src, &ip->daddr);
 	found = parse_extensions(ctx, at + sizeof(*ip), ip->nexthdr);
 	if (found >> 16 != IPPROTO_FRAGMENT)
 		return found;
@@ -68,6 +56,31 @@ static __always_inline __u32 icmp_quote6(struct xdp_md *ctx, struct packet *p, _
 	if ((void *)(f + 1) > end || f->offset & bpf_htons(IP6_FRAGMENT_AFTER))
 		return 0;
 	return parse_extensions(ctx, at + sizeof(*f), f->next);
+}
+
+/* The quoted packet's receiver becomes p->src; false if its sender is not p->dst. */
+static __always_inline bool icmp_ends(struct xdp_md *ctx, struct packet *p, __u32 at)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	BOUND(at, 0x7ff);
+	if (p->v6) {
+		struct ipv6hdr *ip = data + at;
+		union poise_addr from;
+
+		if ((void *)(ip + 1) > end)
+			return false;
+		addr_copy(&from, &ip->saddr);
+		addr_copy(&p->src, &ip->daddr);
+		return from.q[0] == p->dst.q[0] && from.q[1] == p->dst.q[1];
+	} else {
+		struct iphdr *ip = data + at;
+
+		if ((void *)(ip + 1) > end)
+			return false;
+		p->src.q[1] = addr_mapped(ip->daddr);
+		return addr_mapped(ip->saddr) == p->dst.q[1];
+	}
 }
 
 /* Makes p the packet that the flow's client would send: protocol and ports of the quote, reversed;
@@ -83,9 +96,11 @@ static __always_inline bool icmp_reverse(struct xdp_md *ctx, struct packet *p, _
 	if ((void *)(type + 1) > end || *type > 31 || !(errors >> *type & 1))
 		return false;
 	at += ICMP_HEADER;
-	found = p->v6 ? icmp_quote6(ctx, p, at) : icmp_quote4(ctx, p, at);
+	found = p->v6 ? icmp_quote6(ctx, at) : icmp_quote4(ctx, at);
 	p->proto = found >> 16;
 	if (p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)
+		return false;
+	if (!icmp_ends(ctx, p, at))
 		return false;
 	at = found;
 	BOUND(at, 0x7ff);
@@ -122,27 +137,17 @@ static __always_inline answer_t icmp_member(struct packet *p, struct poise_servi
 	return table_choose(&f);
 }
 
-/* The verdict on an ICMP packet whose header is at `at`. */
-static __always_inline int icmp_error(struct xdp_md *ctx, struct packet *p, __u32 at)
+/* Whom an ICMP packet whose header is at `at` goes to; 0: it is no error of ours. */
+static __always_inline answer_t icmp_error(struct xdp_md *ctx, struct packet *p, __u32 at)
 {
 	struct poise_service_rec *rec;
-	answer_t member;
-	int verdict;
 
 	if (!icmp_reverse(ctx, p, at))
-		return XDP_PASS;
+		return 0;
 	rec = listener_find(p);
 	if (!rec)
-		return XDP_PASS;
-	if (p->ttl <= 1)
-		return drop(p->service, DROP(TTL));
-	member = icmp_member(p, rec);
-	if (IS_DROP(member))
-		return drop(p->service, member);
-	verdict = forward(ctx, p, member, false);
-	if (verdict != XDP_DROP)
-		count_reason(p->service, POISE_R_ICMP_ERROR);
-	return verdict;
+		return 0;
+	return p->ttl <= 1 ? DROP(TTL) : icmp_member(p, rec);
 }
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "packet.h"
 
-static __always_inline __u32 listener_service(const struct packet *p, __u16 port)
+static __always_inline __u32 listener_service(const struct packet *p, __u16 port, __u8 proto)
 {
-	__u64 hash = poise_listener_hash(&p->dst, port, p->proto);
+	__u64 hash = poise_listener_hash(&p->dst, port, proto);
 	__u32 bucket = hash & poise_seed_mask;
 	__u32 *seed = word_lookup(&listener_seeds, bucket);
 	struct poise_listener *l;
@@ -22,7 +22,7 @@ static __always_inline __u32 listener_service(const struct packet *p, __u16 port
 	l = bpf_map_lookup_elem(&listeners, &slot);
 	if (!l || l->addr.q[1] != p->dst.q[1] || l->addr.q[0] != p->dst.q[0])
 		return 0;
-	if (l->port != port || l->proto != p->proto)
+	if (l->port != port || l->proto != proto)
 		return 0;
 	return ONCE(l->service);
 }
@@ -43,19 +43,13 @@ static __always_inline struct poise_service_rec *service_record(__u32 id, __u32 
 	return s ? &s->rec[copy & 1] : NULL;
 }
 
-/* NULL: nobody listens there. */
-static __always_inline struct poise_service_rec *listener_find(struct packet *p)
+/* The record in force of the service that p is for; NULL if that is gone. */
+static __always_inline struct poise_service_rec *listener_record(struct packet *p, __u32 id)
 {
-	__u32 id = listener_service(p, p->ports >> 16);
+	struct poise_service *s = bpf_map_lookup_elem(&services, &id);
 	struct poise_service_rec *rec;
-	struct poise_service *s;
 	__u32 active;
 
-	if (!id && listener_any_port())
-		id = listener_service(p, 0);
-	if (!id)
-		return NULL;
-	s = bpf_map_lookup_elem(&services, &id);
 	if (!s)
 		return NULL;
 	active = ONCE(s->active);
@@ -71,6 +65,23 @@ static __always_inline struct poise_service_rec *listener_find(struct packet *p)
 	}
 	BARRIER(rec);
 	return rec;
+}
+
+/* NULL: nobody listens there. */
+static __always_inline struct poise_service_rec *listener_find(struct packet *p)
+{
+	__u32 id = listener_service(p, p->ports >> 16, p->proto);
+
+	if (!id && listener_any_port())
+		id = listener_service(p, 0, p->proto);
+	return id ? listener_record(p, id) : NULL;
+}
+
+/* Where a fragment without ports may belong: a service, POISE_HOST_SHARED, or 0: nobody listens on
+ * its address. */
+static __always_inline __u32 listener_host(const struct packet *p, __u8 proto)
+{
+	return listener_service(p, 0, proto | POISE_PROTO_HOST);
 }
 
 #endif

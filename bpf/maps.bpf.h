@@ -25,6 +25,7 @@ POISE_ARRAY(members, struct poise_member);
 POISE_ARRAY(table, struct poise_words);
 POISE_ARRAY(paths, struct poise_path);
 POISE_ARRAY(flows, struct poise_bucket);
+POISE_ARRAY(fragments, struct poise_bucket);
 POISE_ARRAY(counters, struct poise_counter);
 POISE_ARRAY(own, struct poise_words); /* of poise_load */
 POISE_ARRAY(others, struct poise_words);

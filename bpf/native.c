@@ -43,6 +43,7 @@ void run_use(struct instance *i)
 	native_map(&table, i->table, poise_words_entries(m->table_slots));
 	native_map(&paths, i->paths, m->paths);
 	native_map(&flows, i->flows, m->flow_buckets);
+	native_map(&fragments, i->fragments, POISE_FRAGMENT_BUCKETS);
 	native_map(&counters, i->counters, m->cpus * m->members);
 	native_map(&own, i->own, poise_words_entries(m->cpus * m->members));
 	native_map(&others, i->others, poise_words_entries(m->cpus * m->members));

@@ -69,8 +69,9 @@ static __always_inline answer_t outer4_write(struct xdp_md *ctx, const struct pa
 	o->id = 0;
 	o->flags = bpf_htons(IP4_DF);
 	if (!p->v6 && !(inner->frag_off & bpf_htons(IP4_DF))) {
-		/* It may be fragmented on its way: the inner number is as unique as ever. */
-		o->id = inner->id;
+		/* It may be fragmented on its way: the inner number is as unique as ever, or, of
+		 * fragments of one packet, number and offset. */
+		o->id = inner->id ^ (inner->frag_off & bpf_htons(IP4_FRAGMENT_AFTER));
 		o->flags = 0;
 	}
 	o->ttl = OUTER_TTL;

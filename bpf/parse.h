@@ -11,9 +11,13 @@
 
 #include "packet.h"
 
-#define IP4_FRAGMENT   0x3fff /* more fragments, or an offset */
-#define IP6_EXTENSIONS 6      /* RFC 8200 section 4.1 names six kinds, each at most once or twice */
-#define IP6_CHAIN_MAX  512    /* bytes of extension headers looked through */
+#define IP4_FRAGMENT	   0x3fff /* more fragments, or an offset */
+#define IP4_FRAGMENT_AFTER 0x1fff /* an offset: not the first */
+#define IP6_FRAGMENT_AFTER 0xfff8
+#define IP4_FRAGMENT_MORE  0x2000
+#define IP6_FRAGMENT_MORE  0x0001
+#define IP6_EXTENSIONS	   6 /* RFC 8200 section 4.1 names six kinds, each at most once or twice */
+#define IP6_CHAIN_MAX	   512 /* bytes of extension headers looked through */
 
 struct vlan_tag {
 	__be16 tci;
@@ -25,6 +29,13 @@ struct extension {
 	__u8 length; /* in 8 bytes, without the first 8 */
 	__u8 type;
 	__u8 left;
+};
+
+struct fragment6 {
+	__u8 next;
+	__u8 reserved;
+	__be16 offset; /* in bytes; bit 0: more to come */
+	__be32 id;
 };
 
 static __always_inline bool is_vlan(__be16 type)

@@ -18,7 +18,7 @@ int poise_xdp(struct xdp_md *ctx)
 	struct poise_service_rec *service;
 	answer_t member = 0;
 
-	if (!parse(ctx, &p))
+	if (UNLIKELY(!parse(ctx, &p)))
 		return rare(ctx);
 	service = listener_find(&p);
 	if (!service)

@@ -1,30 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What parse() refused: no whole packet of TCP or UDP. Nearly all of it is for nobody here, the
- * rest has a step of its own for each kind. A function of its own, which begins anew: it must not
- * keep the fast path's packet out of the registers.
+ * rest has a step for each kind, which says whom it goes to, and one way out. These are functions
+ * of their own, which begin anew: they must not keep the fast path's packet out of the registers,
+ * nor have more stack than is left (six deep it is 512 bytes for all).
  */
 #ifndef POISE_RARE_H
 #define POISE_RARE_H
 
+#include "forward.h"
+#include "fragment.h"
 #include "icmp.h"
 
-/* The verdict. */
-__noinline int rare(struct xdp_md *ctx)
+static __always_inline bool rare_parse(struct xdp_md *ctx, struct packet *p, __u32 *l4)
+{
+	__be16 type = parse_link(ctx, p);
+
+	if (type == bpf_htons(ETH_P_IP))
+		return parse_ip4(ctx, p, l4, false);
+	return type == bpf_htons(ETH_P_IPV6) && parse_ip6(ctx, p, l4);
+}
+
+/* Whom a fragment goes to, 0, or FRAGMENT_*. */
+__noinline answer_t rare_fragment(struct xdp_md *ctx)
 {
 	struct packet p = {};
-	__be16 type = parse_link(ctx, &p);
+	struct piece f = {};
+	answer_t answer;
 	__u32 l4;
 
-	if (type == bpf_htons(ETH_P_IP)) {
-		if (!parse_ip4(ctx, &p, &l4, true))
-			return XDP_PASS;
-	} else if (type != bpf_htons(ETH_P_IPV6) || !parse_ip6(ctx, &p, &l4)) {
-		return XDP_PASS;
+	if (!rare_parse(ctx, &p, &l4))
+		return 0;
+	if (!fragment_read(ctx, &p, l4, &f))
+		return FRAGMENT_NONE;
+	answer = fragment(&p, &f);
+	if (IS_DROP(answer) && answer != FRAGMENT_FIRST)
+		count_reason(p.service, DROP_REASON(answer));
+	return answer;
+}
+
+/* A first fragment finds its flow like any packet. That takes more stack than a function called
+ * from here would have left. */
+static __always_inline answer_t rare_first(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	struct piece f = {};
+	answer_t answer;
+	__u32 l4;
+
+	if (!rare_parse(ctx, &p, &l4) || !fragment_read(ctx, &p, l4, &f))
+		return 0;
+	answer = fragment_first(ctx, &p, &f);
+	if (IS_DROP(answer))
+		count_reason(p.service, DROP_REASON(answer));
+	return answer;
+}
+
+__noinline answer_t rare_icmp(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	answer_t answer;
+	__u32 l4;
+
+	if (!rare_parse(ctx, &p, &l4) || p.proto != (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
+		return 0;
+	answer = icmp_error(ctx, &p, l4);
+	if (IS_DROP(answer))
+		count_reason(p.service, DROP_REASON(answer));
+	return answer;
+}
+
+/* Forwards to a member, with a hash of its own, and counts the event. */
+__noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
+{
+	struct poise_member *m = member_get(member);
+	struct packet p = {};
+	int verdict;
+	__u32 l4;
+
+	if (!m || !rare_parse(ctx, &p, &l4))
+		return XDP_DROP;
+	p.service = m->service;
+	if (p.ttl <= 1)
+		return drop(p.service, DROP(TTL));
+	p.hash = poise_flow_hash(&p.src, &p.dst, 0, p.proto, poise_key0, poise_key1);
+	verdict = forward(ctx, &p, member, false);
+	BOUND(event, POISE_REASON_SLOTS - 1);
+	if (verdict != XDP_DROP)
+		count_reason(p.service, event);
+	return verdict;
+}
+
+static __always_inline int rare(struct xdp_md *ctx)
+{
+	answer_t answer = rare_fragment(ctx);
+	__u32 event = POISE_R_FRAGMENTS;
+
+	if (answer == FRAGMENT_NONE) {
+		event = POISE_R_ICMP_ERROR;
+		answer = rare_icmp(ctx);
+	} else if (answer == FRAGMENT_FIRST) {
+		answer = rare_first(ctx);
 	}
-	if (p.proto == (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
-		return icmp_error(ctx, &p, l4);
-	return XDP_PASS;
+	if (!answer)
+		return XDP_PASS;
+	return IS_DROP(answer) ? XDP_DROP : rare_send(ctx, answer, event);
 }
 
 #endif

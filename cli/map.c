@@ -57,6 +57,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	     print_address_conf);
 	VIEW(server_ids, "eight QUIC server ids", i->server_ids,
 	     poise_server_id_buckets(m->members), print_server_ids);
+	VIEW(fragments, "eight words of fragmented datagrams", i->fragments, POISE_FRAGMENT_BUCKETS,
+	     print_bucket);
 #undef VIEW
 	return n;
 }

@@ -15,7 +15,7 @@ struct map_view {
 	void (*print)(FILE *out, const struct instance *i, __u64 key, const void *entry);
 };
 
-#define MAP_VIEWS 18
+#define MAP_VIEWS 19
 
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);

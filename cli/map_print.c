@@ -103,8 +103,9 @@ void print_listener(FILE *out, const struct instance *i, __u64 key, const void *
 
 	(void)i;
 	(void)key;
-	fprintf(out, "address %s port %u protocol %s service %u retired %u", addr(&l->addr, text),
-		ntohs(l->port), l->proto == IPPROTO_UDP ? "udp" : "tcp", l->service, l->retired);
+	fprintf(out, "address %s port %u protocol %s%s service %u retired %u", addr(&l->addr, text),
+		ntohs(l->port), (l->proto & ~POISE_PROTO_HOST) == IPPROTO_UDP ? "udp" : "tcp",
+		l->proto & POISE_PROTO_HOST ? " fragments" : "", l->service, l->retired);
 }
 
 void print_u32(FILE *out, const struct instance *i, __u64 key, const void *entry)

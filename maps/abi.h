@@ -41,7 +41,7 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf) M(server_ids)
+	M(rates) M(address_conf) M(server_ids) M(fragments)
 /* clang-format on */
 
 /*
@@ -86,6 +86,12 @@ struct poise_listener {
 };
 
 POISE_ASSERT_SIZE(struct poise_listener, 32);
+
+/* Beside the listeners stands an entry for each address and protocol that has any, with port 0 and
+ * this bit in `proto`: what a fragment without ports can be looked up by. It leads to the service
+ * that all of them belong to, or to none in particular. */
+#define POISE_PROTO_HOST  0x80
+#define POISE_HOST_SHARED 0xffffffffu
 
 /* ---- services ---------------------------------------------------------------------------------*/
 enum poise_policy {
@@ -303,6 +309,21 @@ struct poise_bucket {
 
 POISE_ASSERT_SIZE(struct poise_bucket, 64);
 
+/* ---- fragments ---------------------------------------------------------------------------------
+ * Map `fragments`: buckets of words like those of flows, one for each fragmented datagram: tag of
+ * its addresses, protocol and id, member (0: nobody's, for the host), state, stamp. A word is never
+ * freed, only replaced, by compare-and-swap.
+ */
+#define POISE_FRAGMENT_BUCKETS 8192 /* 64 K datagrams within a reassembly timeout */
+#define POISE_FRAGMENT_SECONDS 30   /* as long as Linux keeps the fragments of one datagram */
+
+enum poise_fragment_state {
+	POISE_FRAGMENT_FREE = 0,
+	POISE_FRAGMENT_GUESS, /* by a later fragment that came before the first */
+	POISE_FRAGMENT_FIRST, /* by the first, which knows its flow */
+	POISE_FRAGMENT_ENDED, /* the same, and the last was seen */
+};
+
 /* ---- counters: line [cpu * meta.members + member], written by that CPU's programs
  * --------------*/
 struct poise_counter {
@@ -339,7 +360,8 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(NO_SOURCE, "no-source", "no outer source address of the backend's family on the path")   \
 	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")            \
 	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")      \
-	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")
+	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")             \
+	R(FRAGMENT, "fragment-unknown", "a later fragment before the first, and nobody to guess")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -352,7 +374,9 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(ANSWERED_RST, "answered-rst", "not forwarded, but refused with a TCP reset")             \
 	R(ANSWERED_ICMP, "answered-icmp", "not forwarded, but answered with an ICMP error")        \
 	R(ANSWER_LIMITED, "answer-limited", "not answered: the limit of answers was reached")      \
-	R(QUIC, "quic-routed", "a QUIC packet went to the backend that its connection id names")
+	R(QUIC, "quic-routed", "a QUIC packet went to the backend that its connection id names")   \
+	R(FRAGMENTS, "fragment-forwarded", "a fragment went where its datagram belongs")           \
+	R(FRAGMENT_GUESS, "fragment-guessed", "a later fragment before the first chose the backend")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
@@ -578,7 +602,7 @@ struct poise_meta {
 	__u32 paths;
 	__u32 cpus;	    /* possible CPUs */
 	__u32 jiffies_mult; /* poise_jiffies_mult as measured at load: 2^32 / HZ; 0 unknown */
-	__u32 listeners;    /* the limit; there are at least twice as many slots */
+	__u32 listeners;    /* the limit; there are at least four times as many slots */
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
 	char instance[POISE_NAME_MAX];

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "hash.h"
+#include "hosts.h"
 #include "listener.h"
 #include "text.h"
 
@@ -40,6 +41,28 @@ static void check_wanted(struct check *c, __u32 service, const struct poise_list
 			  e->service, e->flags, e->retired, service);
 }
 
+/* An address's own entry, by which fragments find its service. */
+static void check_host(struct check *c, const struct host *h, struct seen *seen)
+{
+	const struct instance *i = c->i;
+	const struct poise_listener *e = listener_find(i, &h->key);
+	__u64 hash = poise_listener_hash(&h->key.addr, h->key.port, h->key.proto);
+	char text[POISE_ADDR_TEXT];
+
+	seen->bucket[hash & (i->meta->listener_seeds - 1)] = 1;
+	poise_format_addr(&h->key.addr, text, sizeof(text));
+	if (!e) {
+		check_say(c, "listeners", "address %s, which has listeners, is not found", text);
+		return;
+	}
+	seen->slot[e - i->listeners] = 1;
+	if (e->service != h->service || e->flags || e->retired || e->spare)
+		check_say(c, "listeners",
+			  "address %s (entry %td) leads to service %u with flags %u, retired at "
+			  "%u, not to %u with none",
+			  text, e - i->listeners, e->service, e->flags, e->retired, h->service);
+}
+
 static void check_slot(struct check *c, __u32 slot, bool wanted)
 {
 	const struct poise_listener *e = &c->i->listeners[slot];
@@ -58,6 +81,7 @@ void check_listeners(struct check *c)
 {
 	const struct poise_meta *meta = c->i->meta;
 	struct seen seen = {calloc(meta->listener_slots, 1), calloc(meta->listener_seeds, 1)};
+	struct hosts hosts;
 	__u32 any_port = 0;
 
 	if (!seen.slot || !seen.bucket)
@@ -70,6 +94,11 @@ void check_listeners(struct check *c)
 			any_port += !conf->listener[l].port;
 		}
 	}
+	hosts_of(c->i, &hosts);
+	for (size_t n = 0; n < hosts.slots; n++)
+		if (hosts.slot[n].service)
+			check_host(c, &hosts.slot[n], &seen);
+	hosts_free(&hosts);
 	for (__u32 slot = 0; slot < meta->listener_slots; slot++)
 		check_slot(c, slot, seen.slot[slot]);
 	for (__u32 bucket = 0; bucket < meta->listener_seeds; bucket++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "derive.h"
+#include "hosts.h"
 #include "listener.h"
 
 static bool is_used(const struct instance *i, __u16 id)
@@ -48,11 +49,38 @@ static bool lists(const struct poise_service_conf *conf, const struct poise_list
 	return false;
 }
 
+/* Each address that has listeners leads to their service, and no other does. */
+static void derive_hosts(struct listeners *ls, const struct derive_list *dirty)
+{
+	struct instance *i = ls->i;
+	struct hosts hosts;
+
+	hosts_of(i, &hosts);
+	for (size_t n = 0; n < hosts.slots; n++)
+		if (hosts.slot[n].service)
+			listener_put(ls, &hosts.slot[n].key, hosts.slot[n].service);
+	for (size_t s = 0; s < dirty->services; s++) {
+		const struct poise_service_conf *old = store_service_before(i, dirty->service[s]);
+
+		if (old->r.state != POISE_REC_USED || !record_changed(i, dirty->service[s]))
+			continue;
+		for (int l = 0; l < old->listeners; l++) {
+			struct poise_listener_conf key = hosts_key(&old->listener[l]);
+			const struct poise_listener *e = listener_find(i, &key);
+
+			if (e && !hosts_service(&hosts, &key))
+				listener_del(ls, &key, e->service);
+		}
+	}
+	hosts_free(&hosts);
+}
+
 /* All that are wanted first: one that moves from a service to another is never nobody's. */
 static void derive_listeners(struct instance *i, const struct derive_list *dirty)
 {
 	struct listeners ls = {.i = i};
 	__u32 any_port = count_any_port(i);
+	bool changed = false;
 
 	if (any_port)
 		store32(&i->meta->any_port, any_port);
@@ -61,6 +89,7 @@ static void derive_listeners(struct instance *i, const struct derive_list *dirty
 
 		if (!is_used(i, dirty->service[s]) || !record_changed(i, dirty->service[s]))
 			continue;
+		changed = true;
 		for (int l = 0; l < conf->listeners; l++)
 			listener_put(&ls, &conf->listener[l], dirty->service[s]);
 	}
@@ -70,10 +99,13 @@ static void derive_listeners(struct instance *i, const struct derive_list *dirty
 
 		if (old->r.state != POISE_REC_USED || !record_changed(i, dirty->service[s]))
 			continue;
+		changed = true;
 		for (int l = 0; l < old->listeners; l++)
 			if (!lists(conf, &old->listener[l]))
 				listener_del(&ls, &old->listener[l], dirty->service[s]);
 	}
+	if (changed)
+		derive_hosts(&ls, dirty);
 	store32(&i->meta->any_port, any_port);
 	listeners_end(&ls);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "hosts.h"
 #include "listener.h"
 
 /* Retired but not yet graced entries make free slots rare, and every try more likely to fail. */
@@ -297,30 +298,50 @@ void listener_repair(struct listeners *ls)
 	}
 }
 
-int listener_plan(const struct instance *i, const struct config *cfg, struct poise_error *err)
+/* Do all these keys, and those of their addresses, find room in their buckets? */
+static bool crowded(const struct instance *i, const struct config *cfg, __u32 total)
 {
 	__u8 *keys = calloc(i->meta->listener_seeds, 1);
-	__u32 total = 0, limit = i->meta->listeners;
-	bool crowded = false;
+	struct hosts hosts;
+	bool is = false;
 
 	if (!keys)
 		abort();
+	hosts_init(&hosts, total);
 	for (size_t s = 0; s < cfg->services; s++) {
 		const struct poise_service_conf *conf = &cfg->service[s]->conf;
 
-		total += conf->listeners;
-		for (int l = 0; l < conf->listeners && !crowded; l++) {
+		for (int l = 0; l < conf->listeners && !is; l++) {
 			const struct poise_listener_conf *c = &conf->listener[l];
 			__u64 hash = poise_listener_hash(&c->addr, c->port, c->proto);
 
-			crowded = ++keys[bucket_of(i, hash)] > LISTENER_BUCKET_MAX;
+			hosts_add(&hosts, c, 1);
+			is = ++keys[bucket_of(i, hash)] > LISTENER_BUCKET_MAX;
 		}
 	}
+	for (size_t n = 0; n < hosts.slots && !is; n++) {
+		const struct poise_listener_conf *c = &hosts.slot[n].key;
+		__u64 hash = poise_listener_hash(&c->addr, c->port, c->proto);
+
+		if (hosts.slot[n].service)
+			is = ++keys[bucket_of(i, hash)] > LISTENER_BUCKET_MAX;
+	}
+	hosts_free(&hosts);
 	free(keys);
-	if (total <= limit && !crowded)
+	return is;
+}
+
+int listener_plan(const struct instance *i, const struct config *cfg, struct poise_error *err)
+{
+	__u32 total = 0, limit = i->meta->listeners;
+
+	for (size_t s = 0; s < cfg->services; s++)
+		total += cfg->service[s]->conf.listeners;
+	if (total <= limit && !crowded(i, cfg, total))
 		return 0;
 	poise_fail(err, POISE_E_FULL, "%u listeners are %s %u", total,
-		   crowded ? "spread too badly over a hash made for" : "more than this instance's",
+		   total <= limit ? "spread too badly over a hash made for"
+				  : "more than this instance's",
 		   limit);
 	return poise_error_remedy(err, "remove listeners, or raise limits: listeners, which counts "
 				       "when the maps are created");

@@ -31,11 +31,13 @@ const struct instance_map instance_maps[] = {
 	FIELD(rates, struct poise_rate),
 	FIELD(address_conf, struct poise_address_slot),
 	FIELD(server_ids, struct poise_server_ids),
+	FIELD(fragments, struct poise_bucket),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
-/* Half of the listeners' slots stay free, so that a seed fits after few tries; two keys a bucket
- * on average. A small table is spread by chance, so the smallest is not small. */
+/* Half of the listeners' slots stay free, so that a seed fits after few tries, though each may have
+ * an address of its own, which has an entry too; two keys a bucket on average. A small table is
+ * spread by chance, so the smallest is not small. */
 #define LISTENER_SLOTS_LEAST 1024
 #define LISTENERS_PER_SEED   2
 
@@ -50,7 +52,7 @@ static __u32 power_of_two(__u32 least)
 
 void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 {
-	__u32 slots = power_of_two(2 * limits->listeners);
+	__u32 slots = power_of_two(4 * limits->listeners);
 
 	meta->services = limits->services + 1; /* id 0 is nobody's */
 	meta->members = limits->backends + 1;
@@ -94,6 +96,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"rates", meta->members},
 		{"address_conf", POISE_ADDRESSES},
 		{"server_ids", poise_server_id_buckets(meta->members)},
+		{"fragments", POISE_FRAGMENT_BUCKETS},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

@@ -21,6 +21,13 @@ static const char setup[] = "services:\n" SETUP_MODES(0);
 #define T6 "ip6 fd01::9 > fd02:0::6 "
 #define T7 "ip6 fd01::9 > fd02:0::7 "
 
+/* By l2, to the service at T1. */
+#define FRAGMENT(name, ip, rest)                                                                   \
+	{                                                                                          \
+		name, IN0 ip rest, XDP_TX, OUT0("b1") ip "ttl 63 " rest, B1,                       \
+			"s01 fragment-forwarded"                                                   \
+	}
+
 #define TCP "| tcp 1234 > 80 A | data 4"
 #define UDP "| udp 1234 > 53 | data 4"
 #define B1  "10.3.0.1"
@@ -72,9 +79,10 @@ static const struct packet_case extensions[] = {
 	GUE_V4("gue 6in4: hop-by-hop options", "df ", T6, "| hop 16 " UDP),
 	GUE_V6("gue 6in6: destination options", "", T7, "| dst 64 " TCP),
 	CASE_PASS("a routing header still on its way", IN0 T1 "| route 24 left 1 " TCP),
-	CASE_PASS("an atomic fragment header", IN0 T1 "| frag6 " TCP),
-	CASE_PASS("a first IPv6 fragment", IN0 T1 "| frag6 mf " UDP),
-	CASE_PASS("a later IPv6 fragment", IN0 T1 "| frag6 off 100 | data 40"),
+	FRAGMENT("an atomic fragment header", T1, "| frag6 " TCP),
+	FRAGMENT("a first IPv6 fragment", T1, "| frag6 mf " UDP),
+	FRAGMENT("a first IPv6 fragment between options", T1, "| hop 8 | frag6 mf | dst 8 " UDP),
+	CASE_PASS("a later IPv6 fragment of nothing", IN0 T1 "| frag6 off 100 | data 40"),
 	CASE_PASS("no next header", IN0 T1),
 	CASE_PASS("ESP", IN0 T1 "proto 50 | data 40"),
 	CASE_PASS("an extension header that ends nowhere", IN0 T1 "proto 0 | hex 06ff0104"),

@@ -27,7 +27,7 @@ extern const char peer_vectors[];
 
 #define PING                                                                                       \
 	"it answers echo requests itself; here they are the host's, until addresses are claimed"
-#define FRAGMENT "fragments are left to the stack, never dropped (cases.md)"
+#define NOT_OURS "a later fragment of a protocol that no service has"
 #define QUIC                                                                                       \
 	"its other scheme packs a server id of 16 bits across the bytes of a connection id; no "   \
 	"offset and length in bytes say that, so poise goes by the 5-tuple"
@@ -50,8 +50,7 @@ static const struct deviation deviations_base[] = {
 	{8, XDP_PASS, PING},
 	{9, XDP_PASS, PING},
 	{12, XDP_TX, OPTIONS},
-	{13, XDP_PASS, FRAGMENT},
-	{14, XDP_PASS, FRAGMENT},
+	{14, XDP_PASS, NOT_OURS},
 	{26, XDP_TX, QUIC},
 	{27, XDP_TX, QUIC},
 	{29, XDP_TX, QUIC_LATER},
@@ -65,8 +64,7 @@ static const struct deviation deviations_gue[] = {
 	{6, XDP_PASS, PING},
 	{7, XDP_PASS, PING},
 	{10, XDP_TX, OPTIONS},
-	{11, XDP_PASS, FRAGMENT},
-	{12, XDP_PASS, FRAGMENT},
+	{12, XDP_PASS, NOT_OURS},
 	{24, XDP_TX, QUIC},
 	{25, XDP_TX, QUIC},
 	{27, XDP_TX, QUIC_LATER},

@@ -263,7 +263,7 @@ static void build_frag6(struct build *b, const struct layer *l)
 {
 	__u8 *p = push(b, 8);
 
-	p[0] = b->next;
+	p[0] = words_param(l, PARAM_PROTO, b->next);
 	put16(p + 2, words_param(l, PARAM_OFF, 0) << 3 | l->mf);
 	put32(p + 4, words_param(l, PARAM_ID, 1));
 	b->next = IPPROTO_FRAGMENT;

@@ -13,7 +13,7 @@
  *      proto csum N]                   off in 8 bytes, opt in bytes
  *   ip6 SRC > DST [ttl tos flow len ver proto N]
  *   hop N | dst N | route N [left N]   extension headers of N bytes
- *   frag6 [id N] [off N] [mf]
+ *   frag6 [id N] [off N] [mf] [proto N]
  *   tcp SPORT > DPORT [SAFRP] [seq ack opt win csum N]
  *   udp SPORT > DPORT [len csum N]       SPORT any: of the dynamic range
  *   icmp TYPE [code N] [mtu N], icmp6 TYPE [code N] [mtu N], igmp

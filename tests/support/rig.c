@@ -317,6 +317,7 @@ void rig_refill(const struct rig *r)
 void rig_forget(struct rig *r)
 {
 	memset(r->i->flows, 0, r->i->meta->flow_buckets * sizeof(struct poise_bucket));
+	memset(r->i->fragments, 0, POISE_FRAGMENT_BUCKETS * sizeof(struct poise_bucket));
 }
 
 __u64 *rig_word(const struct rig *r)

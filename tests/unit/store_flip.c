@@ -203,7 +203,8 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 	if (!strcmp(map, "own"))
 		return byte / 4 < i->meta->cpus * i->meta->members &&
 		       i->members[n % i->meta->members].service;
-	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0;
+	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
+	       strcmp(map, "fragments") != 0;
 }
 
 /* ---- flipping ---------------------------------------------------------------------------------*/

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Datagrams larger than a packet arrive whole, through each mode and family, also when something on
+ * the way shuffles their fragments.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+#define COUNT	 200
+#define SIZE	 4096
+#define BACKENDS 3
+
+TestSuite(fragment, .timeout = 120);
+
+static void whole(struct site *s, const char *vip, int family)
+{
+	bool six = strchr(vip, ':');
+	const char *out;
+
+	s->backends = BACKENDS;
+	site_up(s);
+	site_attach(s);
+	site_service(s, vip, family);
+	/* Backends whose link carries more than the client's learn that by their first answer,
+	 * which is lost if it is IPv6. */
+	lab_until(&s->lab, "c1", 30, six ? "pieces [%s]:9000 20 %d" : "pieces %s:9000 20 %d", vip,
+		  SIZE);
+	lab_must(&s->lab, "c1", six ? "pieces [%s]:9000 %d %d" : "pieces %s:9000 %d %d", vip, COUNT,
+		 SIZE);
+	lab_must(&s->lab, "c1",
+		 six ? "pieces [%s]:9000 %d %d shuffled" : "pieces %s:9000 %d %d shuffled", vip,
+		 COUNT, SIZE);
+	out = lab_must(&s->lab, "lb1", "poise stats web");
+	cr_assert(strstr(out, "fragment-forwarded") && strstr(out, "fragment-guessed"), "%s", out);
+	cr_assert(!strstr(out, "fragment-unknown"), "%s", out);
+	site_down(s);
+}
+
+Test(fragment, l2_ipv4)
+{
+	whole(&(struct site){}, SITE_VIP4, 4);
+}
+
+Test(fragment, l2_ipv6)
+{
+	whole(&(struct site){}, SITE_VIP6, 6);
+}
+
+Test(fragment, ipip_ipv4)
+{
+	whole(&(struct site){.ipip = true}, SITE_VIP4, 4);
+}
+
+Test(fragment, ipip_ipv6)
+{
+	whole(&(struct site){.ipip = true}, SITE_VIP6, 6);
+}
