@@ -131,7 +131,8 @@ static bool send_shuffled(const struct sender *s, const uint8_t *datagram, size_
 	for (size_t k = 0; k < pieces; k++) {
 		size_t other = (size_t)rand() % (k + 1);
 
-		order[k] = order[other];
+		if (other < k)
+			order[k] = order[other];
 		order[other] = k;
 	}
 	for (size_t k = 0; k < pieces; k++)
