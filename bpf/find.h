@@ -6,7 +6,7 @@
 #ifndef POISE_FIND_H
 #define POISE_FIND_H
 
-#include "track.h"
+#include "quic.h"
 
 /* The member of an established flow whose word is up to date; 0: look closer. */
 static __always_inline __u32 find_word(const struct packet *p, const struct poise_service_rec *rec,
@@ -47,12 +47,18 @@ static __always_inline struct flow find_flow(const struct packet *p,
 	};
 }
 
-static __always_inline answer_t find(struct packet *p, struct poise_service_rec *rec)
+/* ctx NULL: a fragment, which is never QUIC's (RFC 9000 section 14). */
+static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
+				     struct poise_service_rec *rec)
 {
 	__u32 current = 0, found, seconds;
 	struct flow f;
 
 	choose_hashes(p, rec);
+	if (ctx && UNLIKELY(rec->flags & POISE_S_QUIC) && p->proto == IPPROTO_UDP) {
+		f = find_flow(p, rec, stamp_seconds());
+		return quic_track(ctx, &f, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
+	}
 	if (rec->track != POISE_TRACK_ALWAYS) {
 		__u32 entry = table_entry(rec->table_at, rec->table_size, p->place);
 		bool off = rec->track == POISE_TRACK_OFF;

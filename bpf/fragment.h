@@ -254,7 +254,7 @@ static __always_inline answer_t fragment_first(struct xdp_md *ctx, struct packet
 	}
 	if (p->ttl <= 1)
 		return DROP(TTL);
-	member = find(p, rec);
+	member = find(NULL, p, rec);
 	if (IS_DROP(member))
 		return member;
 	member = fragment_put(f->datagram, member, p->service, udp ? BY_FIRST_OR_GUESS : BY_FIRST,

@@ -7,7 +7,6 @@
 #include "listener.h"
 #include "find.h"
 #include "forward.h"
-#include "quic.h"
 #include "rare.h"
 #include "sweep.h"
 
@@ -16,7 +15,7 @@ int poise_xdp(struct xdp_md *ctx)
 {
 	struct packet p = {};
 	struct poise_service_rec *service;
-	answer_t member = 0;
+	answer_t member;
 
 	if (UNLIKELY(!parse(ctx, &p)))
 		return rare(ctx);
@@ -25,10 +24,7 @@ int poise_xdp(struct xdp_md *ctx)
 		return XDP_PASS;
 	if (p.ttl <= 1)
 		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
-	if (UNLIKELY(service->flags & POISE_S_QUIC))
-		member = quic_find(ctx, &p, service);
-	if (LIKELY(!member))
-		member = find(&p, service);
+	member = find(ctx, &p, service);
 	if (IS_DROP(member))
 		return answer(ctx, p.service, member, ASKED(&p));
 	return forward(ctx, &p, member, true);

@@ -11,7 +11,8 @@
 #ifndef POISE_QUIC_H
 #define POISE_QUIC_H
 
-#include "find.h"
+#include "parse.h"
+#include "track.h"
 
 #define QUIC_LONG	0x80 /* of the first byte; not the next bit, which may be 0 (RFC 9287) */
 #define QUIC_TYPE	0x30
@@ -136,26 +137,21 @@ __noinline __u32 quic(struct xdp_md *ctx, __u32 service, __u32 record, __u32 whe
 	return member_keeps(member_get(member), service, true) ? member : 0;
 }
 
-/* Where a packet of a service with QUIC goes. What an id says binds the flow as well, so that what
- * carries none, and errors about it, follow. */
-static __always_inline answer_t quic_find(struct xdp_md *ctx, struct packet *p,
-					  struct poise_service_rec *rec)
+/* Where a UDP packet of a service with QUIC goes. What an id says binds the flow as well: what
+ * carries none, and errors about it, follow. Takes no stack worth speaking of: track needs it. */
+__noinline answer_t quic_track(struct xdp_md *ctx, struct flow *f, __u32 where, __u32 length)
 {
-	__u32 bound = 0, seconds;
-	struct flow f;
+	struct poise_service_rec *rec;
 
-	if (p->proto == IPPROTO_UDP)
-		bound = quic(ctx, p->service, p->record, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
-	if (!bound)
-		return 0;
-	count_reason(p->service, POISE_R_QUIC);
-	choose_hashes(p, rec);
-	seconds = stamp_seconds();
-	if (rec->track == POISE_TRACK_OFF || find_word(p, rec, seconds) == bound)
-		return bound;
-	f = find_flow(p, rec, seconds);
-	f.bound = bound;
-	return track(&f);
+	if (!f)
+		return DROP(BROKEN);
+	f->bound = quic(ctx, f->service, f->record, where, length);
+	if (f->bound)
+		count_reason(f->service, POISE_R_QUIC);
+	rec = service_record(f->service, f->record);
+	if (rec && rec->track == POISE_TRACK_OFF)
+		return f->bound ? f->bound : table_choose(f);
+	return track(f);
 }
 
 #endif
