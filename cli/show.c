@@ -325,7 +325,8 @@ static int show_once(struct cli *c)
 		return -1;
 	table_print(&w.table, c->out, c->colour);
 	if (!w.services)
-		fprintf(c->out, "no services: poise service add NAME ADDR:PORT forward l2|ipip|gue\n");
+		fprintf(c->out,
+			"no services: poise service add NAME ADDR:PORT forward l2|ipip|gue\n");
 	return 0;
 }
 

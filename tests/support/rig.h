@@ -71,7 +71,8 @@ void rig_count(const struct rig *r, struct rig_counts *c);
 
 /* Lets the program send as many answers as after a rest. */
 void rig_refill(const struct rig *r);
-/* Empties the tables of flows and of fragments behind everybody's back; gauges are no longer right after that. */
+/* Empties the tables of flows and of fragments behind everybody's back; gauges are no longer right
+ * after that. */
 void rig_forget(struct rig *r);
 /* The only word in the flow table, NULL if there is none; the test fails if there are more. */
 __u64 *rig_word(const struct rig *r);
