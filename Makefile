@@ -162,7 +162,7 @@ RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 120 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
-RUN_VM	     = -t 900 $(wildcard tests/vm/run)
+RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 export VM_TESTS = $(filter-out %/mix %/store,$(DATAPATH)) $(VM)
 
