@@ -126,7 +126,7 @@ __noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 whe
 	kind = answer_kind(&a, reason);
 	if (kind == LIMIT_KINDS)
 		return XDP_DROP;
-	if (!limit_take(kind)) {
+	if (!limit_take(kind, a.v6 ? a.src.q[0] : a.src.q[1])) {
 		count_reason(service, POISE_R_ANSWER_LIMITED);
 		return XDP_DROP;
 	}

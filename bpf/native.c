@@ -18,8 +18,12 @@ static struct limit limited;
 
 void run_refill(void)
 {
+	const __u64 rest = native_jiffies * poise_jiffies_mult - LIMIT_SECOND;
+
 	for (int kind = 0; kind < LIMIT_KINDS; kind++)
-		limited.spent[kind] = native_jiffies * poise_jiffies_mult - LIMIT_SECOND;
+		limited.spent[kind] = rest;
+	for (int cell = 0; cell < LIMIT_CELLS; cell++)
+		limited.source[0][cell] = limited.source[1][cell] = rest;
 }
 
 void run_use(struct instance *i)

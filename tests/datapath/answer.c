@@ -316,10 +316,13 @@ Test(answer, sweeps)
 
 /* ---- limits -----------------------------------------------------------------------------------*/
 
-#define RATE	1000 /* of both kinds, of all CPUs */
-#define BURST	50
-#define TICK	0.01 /* the slowest clock's */
-#define SECONDS 0.5
+#define RATE	     1000 /* of both kinds, of all CPUs */
+#define BURST	     50
+#define SOURCE_RATE  100 /* to one source */
+#define SOURCE_BURST 20
+#define SOURCES	     256
+#define TICK	     0.01 /* the slowest clock's */
+#define SECONDS	     0.5
 
 static double now(void)
 {
@@ -346,54 +349,82 @@ static unsigned long count_of(unsigned int reason)
 	return c.service[rig_service(&rig, "nobody")].count[reason];
 }
 
-/* One CPU has its share of burst and rate, whatever comes. */
-static void flood(const char *words, unsigned int reason)
+/* One CPU's of a burst. */
+static int share_of(int burst)
+{
+	return (burst - 1) / (int)rig.i->meta->cpus + 1;
+}
+
+/* One CPU has its share of burst and rate, whatever comes from so many sources: the words hold %d
+ * where they are told apart. */
+static void flood(const char *words, int sources, int burst, int rate, unsigned int reason)
 {
 	unsigned long answered = count_of(reason), limited = count_of(POISE_R_ANSWER_LIMITED);
-	double cpus = rig.i->meta->cpus, burst = (BURST - 1) / cpus + 1;
 	unsigned long sent = 0, back = 0;
-	static struct frame in, out;
+	static struct frame in[SOURCES], out;
 	double begin, seconds, most;
 
-	frame_build(&in, words);
+	for (int k = 0; k < sources; k++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), words, k);
+		frame_build(&in[k], text);
+	}
 	rig_refill(&rig);
 	begin = now();
 	do {
-		back += rig_run(&rig, &in, &out) == XDP_TX;
+		back += rig_run(&rig, &in[sent % (unsigned long)sources], &out) == XDP_TX;
 		sent++;
 		seconds = now() - begin;
 	} while (seconds < SECONDS);
-	most = burst + (seconds + TICK) * RATE / cpus + 1;
+	most = share_of(burst) + (seconds + TICK) * rate / rig.i->meta->cpus + 1;
 	cr_expect(back <= most, "%s: %lu answers in %.3f s, at most %.0f", words, back, seconds,
 		  most);
 	/* a CPU that others keep busy may miss some of it */
-	cr_expect(back >= burst - 1 && (place_emulated() || back >= most / 2),
+	cr_expect(back >= (unsigned long)share_of(burst) - 1 &&
+			  (place_emulated() || back >= most / 2),
 		  "%s: %lu of %lu answered, %.0f were due", words, back, sent, most);
 	cr_expect_eq(count_of(reason) - answered, back);
 	cr_expect_eq(count_of(POISE_R_ANSWER_LIMITED) - limited, sent - back);
 }
 
-/* What has been sent of the one kind is not taken from the other. */
-static void kinds_are_apart(void)
+static int answered(const char *words, int times)
 {
-	static struct frame udp, tcp, out;
-	int burst = (BURST - 1) / (int)rig.i->meta->cpus + 1;
+	static struct frame in, out;
+	int back = 0;
 
-	frame_build(&udp, A4 "| udp 1234 > 53");
-	frame_build(&tcp, A4 "| tcp 1234 > 80 S");
+	frame_build(&in, words);
+	for (int k = 0; k < times; k++)
+		back += rig_run(&rig, &in, &out) == XDP_TX;
+	return back;
+}
+
+/* What has been sent of the one kind, or to the one source, is not taken from the others: whoever
+ * sends what is too big is told so while another's datagrams are refused by the thousand. */
+static void limits_are_apart(void)
+{
+	const int burst = share_of(SOURCE_BURST);
+
 	rig_refill(&rig);
-	for (int k = 0; k < 2 * BURST; k++)
-		rig_run(&rig, &udp, &out);
-	for (int k = 0; k < burst; k++)
-		cr_expect_eq(rig_run(&rig, &tcp, &out), XDP_TX, "reset %d of %d", k + 1, burst);
+	cr_expect_geq(answered(A4 "| udp 1234 > 53", 2 * BURST), burst);
+	cr_expect_eq(answered(A4 "| tcp 1234 > 80 S", burst), burst);
+	cr_expect_eq(answered("ip4 10.1.0.8 > 10.2.0.2 df | tcp 1234 > 80 A | data 1441", 1), 1);
+	rig_refill(&rig);
+	cr_expect_geq(answered(A6 "| udp 1234 > 53", 2 * BURST), burst);
+	cr_expect_eq(answered(A6 "| tcp 1234 > 80 S", burst), burst);
+	cr_expect_eq(answered("ip6 fd01:0:0:1::9 > fd02:0::2 | tcp 1234 > 80 A | data 1421", 1), 1);
 }
 
 Test(answer, limits)
 {
 	rig_open(&rig, setup);
 	stay_on_one_cpu();
-	kinds_are_apart();
-	flood(A4 "| udp 1234 > 53", POISE_R_ANSWERED_ICMP);
-	flood(A6 "| tcp 1234 > 80 S", POISE_R_ANSWERED_RST);
+	limits_are_apart();
+	flood(A4 "| udp 1234 > 53", 1, SOURCE_BURST, SOURCE_RATE, POISE_R_ANSWERED_ICMP);
+	flood(A6 "| tcp 1234 > 80 S", 1, SOURCE_BURST, SOURCE_RATE, POISE_R_ANSWERED_RST);
+	flood("ip4 10.1.1.%d > 10.2.0.8 | tcp 1234 > 80 S", SOURCES, BURST, RATE,
+	      POISE_R_ANSWERED_RST);
+	flood("ip6 fd01:0:0:%x::9 > fd02::8 | udp 1234 > 53", SOURCES, BURST, RATE,
+	      POISE_R_ANSWERED_ICMP);
 	rig_close(&rig);
 }

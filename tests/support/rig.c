@@ -156,9 +156,6 @@ void rig_commit(struct rig *r)
 	instance_unlock(r->i);
 }
 
-/* The value of its limits: 16 bytes for each of up to 4096 CPUs. */
-#define LIMITS_MAX (16 * 4096)
-
 /* A map of the program's own, which is not pinned; -1: it has none of that name. */
 static int own_map(int program, const char *name)
 {
@@ -180,6 +177,19 @@ static int own_map(int program, const char *name)
 	return -1;
 }
 
+/* A value of the map for every CPU, all zeros: long ago, by any clock. */
+static void *rested(int limits)
+{
+	struct bpf_map_info map = {0};
+	__u32 size = sizeof(map);
+	void *rest;
+
+	cr_assert(!bpf_obj_get_info_by_fd(limits, &map, &size), "%s", strerror(errno));
+	rest = calloc((size_t)libbpf_num_possible_cpus(), map.value_size);
+	cr_assert_not_null(rest);
+	return rest;
+}
+
 static void open_driver(struct rig *r)
 {
 	struct bpf_program *prog;
@@ -191,6 +201,7 @@ static void open_driver(struct rig *r)
 	cr_assert(r->program >= 0, "cannot open %s: %s", path, strerror(errno));
 	r->limits = own_map(r->program, "limits");
 	cr_assert(r->limits >= 0, "the program has no limits");
+	r->rest = rested(r->limits);
 	r->driver = driver__open();
 	cr_assert(r->driver, "cannot open the driver: %s", strerror(errno));
 	/* As attach/ loads the pipeline: kernels let only equals jump to each other. */
@@ -231,6 +242,7 @@ void rig_close(struct rig *r)
 	struct poise_error err = {0};
 
 	driver__destroy(r->driver);
+	free(r->rest);
 	close(r->limits);
 	close(r->program);
 	config_free(r->cfg);
@@ -308,10 +320,9 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 
 void rig_refill(const struct rig *r)
 {
-	static const __u8 zero[LIMITS_MAX]; /* long ago, by any clock */
 	__u32 key = 0;
 
-	cr_assert(!bpf_map_update_elem(r->limits, &key, zero, BPF_ANY), "%s", strerror(errno));
+	cr_assert(!bpf_map_update_elem(r->limits, &key, r->rest, BPF_ANY), "%s", strerror(errno));
 }
 
 void rig_forget(struct rig *r)

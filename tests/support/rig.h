@@ -35,6 +35,7 @@ struct rig {
 	struct place place;
 	int program; /* the pinned prog_xdp */
 	int limits;  /* its limits of answers */
+	void *rest;  /* their value after a rest */
 	struct driver *driver;
 };
 
