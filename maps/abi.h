@@ -566,6 +566,23 @@ enum poise_put {
 	POISE_PUT_FOREIGN,  /* by somebody else, who keeps it */
 };
 
+/* Key `announce` of a claimed address: when it is to be on its device. */
+enum poise_announce {
+	POISE_ANNOUNCE_AUTO = 0, /* usable on lo, always elsewhere */
+	POISE_ANNOUNCE_USABLE,	 /* while a service on it has a backend that may be chosen */
+	POISE_ANNOUNCE_ALWAYS,
+};
+
+/* Whether it is, or why not; by whoever judged last. */
+enum poise_announced {
+	POISE_UNJUDGED = 0,
+	POISE_ANNOUNCED,
+	POISE_WITHDRAWN, /* this and above: it is off its device, because ... */
+	POISE_WITHDRAWN_NO_SERVICE = POISE_WITHDRAWN,
+	POISE_WITHDRAWN_NO_BACKEND,
+	POISE_WITHDRAWN_DETACHED,
+};
+
 /* Our mark in IFA_PROTO. 4 to 255 are for routing daemons and the like. */
 #define POISE_IFA_PROTO 0x70
 
@@ -576,7 +593,12 @@ struct poise_address_conf {
 	char was[POISE_DEVICE]; /* the device it has yet to be taken off; empty: none */
 	__u8 put;		/* enum poise_put, on `device` */
 	__u8 was_put;		/* on `was` */
-	__u8 spare[62];
+	__u16 spare0;
+	__u32 withdraw_grace;  /* ms */
+	__u64 announced_since; /* or withdrawn, CLOCK_REALTIME ns */
+	__u8 announce;	       /* enum poise_announce */
+	__u8 announced;	       /* enum poise_announced */
+	__u8 spare[46];
 };
 
 POISE_ASSERT_SIZE(struct poise_address_conf, 128);
