@@ -13,12 +13,15 @@
 #define POISE_CHOOSE_H
 
 #include "maglev.h"
+#include "random.h"
 #include "source_hash.h"
 #include "table.h"
 
 #define POISE_POLICY_TABLE(P)                                                                      \
 	P(POISE_MAGLEV, maglev_place, table_choose)                                                \
-	P(POISE_SOURCE_HASH, source_hash_place, table_choose)
+	P(POISE_SOURCE_HASH, source_hash_place, table_choose)                                      \
+	P(POISE_RANDOM, maglev_place, random_choose)                                               \
+	P(POISE_LATENCY_AWARE, maglev_place, random_choose)
 
 static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
 					  const struct poise_service_rec *rec)

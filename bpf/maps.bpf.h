@@ -56,6 +56,7 @@ POISE_KNOB __u64 poise_key1 = 0;
 POISE_KNOB __u32 poise_bucket_mask = 0;	 /* meta.flow_buckets - 1 */
 POISE_KNOB __u32 poise_slot_mask = 0;	 /* meta.listener_slots - 1 */
 POISE_KNOB __u32 poise_seed_mask = 0;	 /* meta.listener_seeds - 1 */
+POISE_KNOB __u32 poise_services = 1;	 /* meta.services: stride of turns (turn.h) */
 POISE_KNOB __u32 poise_members = 1;	 /* meta.members: stride of counters, own, others */
 POISE_KNOB __u32 poise_jiffies_mult = 1; /* seconds = jiffies64 * mult >> 32 */
 

@@ -29,15 +29,19 @@ void run_refill(void)
 void run_use(struct instance *i)
 {
 	static struct poise_drops *dropped;
+	static struct turn *turned;
 	const struct poise_meta *m;
 
 	free(dropped);
+	free(turned);
 	dropped = NULL;
+	turned = NULL;
 	if (!i)
 		return;
 	m = i->meta;
 	dropped = calloc(m->services, sizeof(*dropped));
-	if (!dropped)
+	turned = calloc((size_t)m->cpus * m->services, sizeof(*turned));
+	if (!dropped || !turned)
 		abort();
 	native_map(&meta, i->meta, 1);
 	native_map(&listeners, i->listeners, m->listener_slots);
@@ -55,12 +59,14 @@ void run_use(struct instance *i)
 	native_map(&devmap, NULL, m->paths);
 	native_map(&drops, dropped, m->services);
 	native_map(&limits, &limited, 1);
+	native_map(&turns, turned, m->cpus * m->services);
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = m->flow_buckets - 1;
 	poise_slot_mask = m->listener_slots - 1;
 	poise_seed_mask = m->listener_seeds - 1;
 	poise_members = m->members;
+	poise_services = m->services;
 	poise_jiffies_mult = (1ull << 32) / NATIVE_HZ;
 	run_refill();
 }

@@ -6,9 +6,9 @@
 #ifndef POISE_TABLE_H
 #define POISE_TABLE_H
 
+#include "admit.h"
 #include "count.h"
 #include "listener.h"
-#include "member.h"
 
 #define SCAN_STRIDE 16 /* members looked at per call of scan_some */
 
@@ -40,12 +40,6 @@ static __always_inline __u32 table_base(struct poise_service_rec *rec, const str
 	else if (!rec->table_size)
 		return 0;
 	return member_of_ordinal(rec, POISE_ENTRY_BASE(entry));
-}
-
-/* A member that fades in takes its share of the flows that come to it. */
-static __always_inline bool table_admits(const struct poise_member *m, __u64 place)
-{
-	return !member_fades(m) || (__u16)(poise_mix(place) >> 16) < ONCE(m->fade);
 }
 
 struct scan {
@@ -117,9 +111,8 @@ __noinline answer_t table_choose(struct flow *f)
 		__u64 at = k ? poise_alternate(place, k) : place;
 		__u32 entry = table_entry(rec->table_at, rec->table_size, at);
 		__u32 id = table_current(rec, entry);
-		struct poise_member *m = member_get(id);
 
-		if (!member_usable(m, f->service, rec->rung) || !table_admits(m, place))
+		if (!admitted(f, rec, id, member_get(id), ADMIT_EVERY))
 			continue;
 		if (k)
 			count_reason(f->service, POISE_R_ALTERNATE);

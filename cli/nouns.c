@@ -69,10 +69,7 @@ int cli_keys(struct cli *c, enum option_scope scope, void *obj, bool some)
 
 bool cli_flows_known(const struct config_service *svc)
 {
-	bool hash = svc->conf.policy == POISE_MAGLEV || svc->conf.policy == POISE_SOURCE_HASH;
-
-	return svc->conf.track == POISE_TRACK_ALWAYS ||
-	       (!hash && svc->conf.track != POISE_TRACK_OFF);
+	return config_records_all(&svc->conf);
 }
 
 __u64 cli_member_flows(const struct cli *c, const struct config_member *m)

@@ -161,6 +161,19 @@ int config_validate(const struct config *cfg, struct poise_error *err);
 size_t config_members_in(const struct config_service *svc);
 /* The forward mode in force for a member: its own, else its service's. */
 enum poise_mode config_mode(const struct config_service *svc, const struct config_member *m);
+/* Does a hash of its packets find a flow's backend again? */
+static inline bool config_by_hash(const struct poise_service_conf *conf)
+{
+	return conf->policy == POISE_MAGLEV || conf->policy == POISE_SOURCE_HASH;
+}
+
+/* Is every flow recorded? Whatever `track` says, a backend not chosen by a hash is known from the
+ * flow's record alone. */
+static inline bool config_records_all(const struct poise_service_conf *conf)
+{
+	return conf->track == POISE_TRACK_ALWAYS || !config_by_hash(conf);
+}
+
 /* The table's size in slots: explicit, or auto by the number of configured members
  * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */
 __u32 config_table_size(const struct config_service *svc);

@@ -184,6 +184,12 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 	} else if (!svc->conf.listeners) {
 		poise_fail(err, POISE_E_BAD_VALUE, "has no listener");
 		poise_error_remedy(err, "give it at least one ADDR:PORT");
+	} else if (svc->conf.track == POISE_TRACK_OFF && !config_by_hash(&svc->conf)) {
+		poise_fail(err, POISE_E_CONFLICT,
+			   "track off: no hash finds the backend that policy %s has chosen again",
+			   option_word(option_find(OPTION_SERVICE, "policy"), svc->conf.policy));
+		poise_error_remedy(err, "track auto records every flow of this policy; maglev and "
+					"source-hash need no records");
 	} else if (svc->conf.table_size && svc->conf.table_size < members) {
 		poise_fail(err, POISE_E_CONFLICT, "table-size %u is less than its %zu backends",
 			   svc->conf.table_size, members);

@@ -82,7 +82,7 @@ static void fill_rec(struct derived *d)
 	rec->base_size = conf->base_size;
 	rec->policy = conf->policy;
 	rec->base_hash = conf->base_size ? conf->base_policy : plan_hash(conf->policy);
-	rec->track = conf->track;
+	rec->track = config_records_all(conf) ? POISE_TRACK_ALWAYS : conf->track;
 	for (int l = 0; l < conf->listeners; l++)
 		if (!conf->listener[l].port)
 			rec->flags |= POISE_S_ANY_PORT;

@@ -24,7 +24,7 @@ bool instance_idle(const struct instance *i, const struct config_member *m,
 
 	if (!m->id || stats->flows > 0)
 		return false;
-	if (svc->track == POISE_TRACK_ALWAYS)
+	if (config_records_all(svc))
 		return true;
 	return now_realtime_ns > m->conf.since + SILENCE_NS && stats->has_rates &&
 	       stats->packets_rate[1] == 0 && stats->packets_rate[0] == 0;

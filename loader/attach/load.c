@@ -57,8 +57,20 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	skel->rodata->poise_slot_mask = bpf_map__max_entries(skel->maps.listeners) - 1;
 	skel->rodata->poise_seed_mask =
 		bpf_map__max_entries(skel->maps.listener_seeds) * POISE_WORDS - 1;
+	skel->rodata->poise_services = bpf_map__max_entries(skel->maps.services);
 	skel->rodata->poise_members = bpf_map__max_entries(skel->maps.members);
 	skel->rodata->poise_jiffies_mult = mult;
+	return 0;
+}
+
+/* The map that is not pinned. */
+static int size_turns(const struct load *l, struct poise_error *err)
+{
+	__u32 lines =
+		bpf_map__max_entries(l->skel->maps.services) * (__u32)libbpf_num_possible_cpus();
+
+	if (bpf_map__set_max_entries(l->skel->maps.turns, lines))
+		return poise_fail_errno(err, "cannot size map turns");
 	return 0;
 }
 
@@ -116,7 +128,7 @@ static int load_object(struct load *l, struct poise_error *err)
 	if (l->fresh ? attach_maps_size(l->skel, &l->limits, err)
 		     : attach_maps_reuse(l->skel, &l->dir, err))
 		return -1;
-	if (set_knobs(l, err))
+	if (size_turns(l, err) || set_knobs(l, err))
 		return -1;
 	/* None, as the dispatcher's programs have none: kernels let only equals jump to each other.
 	 */
