@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * poise address: list claim release. The commands change the record; what follows for the device is
- * done when the change is committed (settle.c), as for `apply`.
+ * poise address: list claim set release. The commands change the record; what follows for the
+ * device is done when the change is committed (settle.c), as for `apply`.
  */
 #include <net/if.h>
 
 #include "../loader/net/claim.h"
 #include "json.h"
+#include "show.h"
 #include "tabular.h"
 #include "transact.h"
+
+static int about(struct cli *c, const char *text)
+{
+	return c->error.code == POISE_E_USAGE ? -1
+					      : poise_error_about(&c->error, "address %s", text);
+}
+
+static void note_owner(struct cli *c, const struct config_address *a)
+{
+	if (a->conf.r.owner == POISE_OWNER_FILE)
+		cli_note(c, "the address comes from a file: the next apply of it undoes this; "
+			    "poise save --boot keeps it");
+}
 
 int cmd_address_claim(struct cli *c)
 {
@@ -17,7 +31,7 @@ int cmd_address_claim(struct cli *c)
 	struct config_address *a;
 	union poise_addr addr;
 
-	if (!cfg || cli_no_more(c))
+	if (!cfg)
 		return -1;
 	if (poise_parse_host(text, &addr, &c->error))
 		return poise_error_of(&c->error, "address");
@@ -32,9 +46,57 @@ int cmd_address_claim(struct cli *c)
 	a = config_address_add(cfg, &addr, &c->error);
 	if (!a || config_address_device(a, device, &c->error))
 		return -1;
+	if (cli_keys(c, OPTION_ADDRESS, &a->conf, false))
+		return about(c, text);
 	cli_say(c, "address %s is claimed on %s.", text, device);
-	if (a->conf.r.owner == POISE_OWNER_FILE)
-		cli_note(c, "the claim comes from a file: poise save --boot keeps a change of it");
+	note_owner(c, a);
+	return cli_end(c);
+}
+
+/* Claimed, or an address that packets for a service come to without being on a device here. */
+static struct config_address *find_or_add(struct cli *c, struct config *cfg, const char *text)
+{
+	struct config_address *a;
+	union poise_addr addr;
+
+	if (poise_parse_host(text, &addr, &c->error)) {
+		poise_error_of(&c->error, "address");
+		return NULL;
+	}
+	a = config_address_at(cfg, &addr);
+	if (a && !config_address_leaving(a))
+		return a;
+	if (config_address_serves(cfg, &addr)) {
+		a = config_address_add(cfg, &addr, &c->error);
+		return a && !config_address_device(a, "", &c->error) ? a : NULL;
+	}
+	poise_fail(&c->error, POISE_E_NOT_FOUND, "is not claimed, and no service listens on it");
+	poise_error_remedy(&c->error, "poise address list and poise service list show addresses");
+	about(c, text);
+	return NULL;
+}
+
+int cmd_address_set(struct cli *c)
+{
+	const char *text = cli_need(c, "ADDR");
+	struct config *cfg = text ? cli_begin(c) : NULL;
+	struct config_address *a = cfg ? find_or_add(c, cfg, text) : NULL;
+	size_t first = c->args.next, pairs = args_left(&c->args) / 2;
+	char now[160];
+
+	if (!a)
+		return -1;
+	if (cli_keys(c, OPTION_ADDRESS, &a->conf, true))
+		return about(c, text);
+	if (pairs == 1)
+		cli_say(c, "address %s: %s.", text,
+			cli_now_is(c, OPTION_ADDRESS, c->args.word[first], &a->conf, now,
+				   sizeof(now)));
+	else
+		cli_say(c, "address %s: %zu keys set.", text, pairs);
+	note_owner(c, a);
+	if (!config_address_says(a))
+		config_address_leave(a);
 	return cli_end(c);
 }
 
@@ -46,17 +108,20 @@ int cmd_address_release(struct cli *c)
 
 	if (!a || cli_no_more(c))
 		return -1;
-	if (a->conf.r.owner == POISE_OWNER_FILE)
-		cli_note(c, "the claim comes from a file: the next apply of it undoes this; "
-			    "poise save --boot keeps it");
-	cli_say(c, "address %s is no longer claimed on %s.", text, a->conf.device);
+	note_owner(c, a);
+	if (a->conf.device[0])
+		cli_say(c, "address %s is no longer claimed on %s.", text, a->conf.device);
+	else
+		cli_say(c, "address %s: every key is at its default again.", text);
 	config_address_leave(a);
 	return cli_end(c);
 }
 
 static const char *state_of(struct net *net, const struct config_address *a)
 {
-	return config_address_leaving(a) ? "leaving" : net_claim_state(net, a);
+	if (config_address_leaving(a))
+		return "leaving";
+	return a->conf.device[0] ? net_claim_state(net, a) : "unclaimed";
 }
 
 static void list_json(struct cli *c, struct net *net)
@@ -73,28 +138,48 @@ static void list_json(struct cli *c, struct net *net)
 		json_add_known(one, "device", a->conf.device);
 		json_add_known(one, "owner", cli_owner(a->conf.r.owner));
 		json_add_known(one, "state", state_of(net, a));
+		json_options(one, OPTION_ADDRESS, &a->conf);
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(o, "addresses", list);
 	json_print(c, o);
 }
 
+/* Keys that are not at their default. */
+static const char *keys_of(const struct config_address *a, char *buf, size_t size)
+{
+	char text[OPTION_TEXT];
+	size_t used = 0;
+
+	snprintf(buf, size, "-");
+	for (const struct option *o = option_first(OPTION_ADDRESS); o && used < size;
+	     o = option_next(o))
+		if (!option_is_default(o, &a->conf))
+			used += (size_t)snprintf(buf + used, size - used, "%s%s %s",
+						 used ? " " : "", o->key,
+						 option_format(o, &a->conf, text, sizeof(text)));
+	return buf;
+}
+
 static void list_text(struct cli *c, struct net *net)
 {
-	char text[POISE_ADDR_TEXT];
+	char text[POISE_ADDR_TEXT], keys[160];
 	struct table t;
 
 	table_start(&t);
 	if (!c->args.set[OPT_NO_HEADER])
-		table_row(&t, 0, (const char *const[]){"ADDRESS", "DEVICE", "OWNER", "STATE"}, 4);
+		table_row(&t, 0,
+			  (const char *const[]){"ADDRESS", "DEVICE", "OWNER", "STATE", "KEYS"}, 5);
 	for (size_t i = 0; i < c->config->addresses; i++) {
 		const struct config_address *a = &c->config->address[i];
 
-		table_row(&t, 0,
-			  (const char *const[]){
-				  poise_format_addr(&a->conf.addr, text, sizeof(text)),
-				  a->conf.device, cli_owner(a->conf.r.owner), state_of(net, a)},
-			  4);
+		table_row(
+			&t, 0,
+			(const char *const[]){poise_format_addr(&a->conf.addr, text, sizeof(text)),
+					      a->conf.device[0] ? a->conf.device : "-",
+					      cli_owner(a->conf.r.owner), state_of(net, a),
+					      keys_of(a, keys, sizeof(keys))},
+			5);
 	}
 	table_print(&t, c->out, c->colour);
 }

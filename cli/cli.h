@@ -74,8 +74,8 @@ struct cli_command {
 	const char *help;  /* one sentence */
 	const char *about; /* more for the manual, or NULL */
 	/* What completes its words, a letter a word, the last one for all that follow:
-	 * s service, b backend of the service, d device, a claimed address, f file, m map, k KEY
-	 * VALUE, c command, h shell, - nothing we know */
+	 * s service, b backend of the service, d device, a claimed address, v that or a service's,
+	 * f file, m map, k KEY VALUE, c command, h shell, - nothing we know */
 	const char *complete;
 	unsigned int options; /* OPT_BIT()s beside the common ones */
 	int keys;	      /* enum option_scope or CLI_NO_KEYS */
@@ -138,6 +138,7 @@ int cmd_backend_disable(struct cli *c);
 int cmd_backend_del(struct cli *c);
 int cmd_address_list(struct cli *c);
 int cmd_address_claim(struct cli *c);
+int cmd_address_set(struct cli *c);
 int cmd_address_release(struct cli *c);
 int cmd_batch(struct cli *c);
 int cmd_apply(struct cli *c);

@@ -207,6 +207,24 @@ static void offer_addresses(const struct completing *t)
 	}
 }
 
+/* Addresses that services listen on and nobody has claimed. */
+static void offer_unclaimed(const struct completing *t)
+{
+	const struct config *cfg = t->c->config;
+	char text[POISE_ADDR_TEXT];
+
+	for (size_t s = 0; cfg && s < cfg->services; s++) {
+		const struct poise_service_conf *conf = &cfg->service[s]->conf;
+
+		for (size_t l = 0; l < conf->listeners; l++)
+			if (!config_address_at(cfg, &conf->listener[l].addr))
+				offer(t,
+				      poise_format_addr(&conf->listener[l].addr, text,
+							sizeof(text)),
+				      conf->name);
+	}
+}
+
 static void offer_devices(const struct completing *t)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -230,6 +248,10 @@ static void offer_kind(const struct completing *t, const struct cli_command *cmd
 	case 'b': offer_backends(t, first < before->words ? before->word[first] : NULL); break;
 	case 'd': offer_devices(t); break;
 	case 'a': offer_addresses(t); break;
+	case 'v':
+		offer_addresses(t);
+		offer_unclaimed(t);
+		break;
 	case 'f': fprintf(t->c->out, "%s\n", FILES); break;
 	case 'k': offer_keys(t, cmd->keys); break;
 	case 'm':

@@ -155,9 +155,8 @@ bool manual_list(FILE *out, const char *name)
 		const char *name;
 		enum option_scope scope;
 	} scopes[] = {
-		{"SERVICE-KEYS", OPTION_SERVICE},
-		{"BACKEND-KEYS", OPTION_BACKEND},
-		{"INTERFACE-KEYS", OPTION_INTERFACE},
+		{"SERVICE-KEYS", OPTION_SERVICE},     {"BACKEND-KEYS", OPTION_BACKEND},
+		{"INTERFACE-KEYS", OPTION_INTERFACE}, {"ADDRESS-KEYS", OPTION_ADDRESS},
 		{"LIMIT-KEYS", OPTION_LIMIT},
 	};
 

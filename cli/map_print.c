@@ -89,8 +89,8 @@ void print_address_conf(FILE *out, const struct instance *i, __u64 key, const vo
 
 		fprintf(out, "%scopy %d ", k ? "\n   " : "", k);
 		print_record(out, &a->r);
-		fprintf(out, " address %s device %s put %u", addr(&a->addr, text), a->device,
-			a->put);
+		fprintf(out, " address %s device %s put %u ping %u other_ports %u",
+			addr(&a->addr, text), a->device, a->put, a->ping, a->other_ports);
 		if (a->was[0])
 			fprintf(out, " was %s was_put %u", a->was, a->was_put);
 	}

@@ -35,6 +35,8 @@ void shown_free(struct shown_service *s);
 /* A service as `show --json` has it. */
 struct json_object *shown_json(const struct shown_service *s);
 struct json_object *json_listeners(const struct config_service *svc);
+/* Every option of obj, a structure of the scope. */
+void json_options(struct json_object *o, enum option_scope scope, const void *obj);
 /* Adds the counters and rates of s that are known. */
 void json_add_stats(struct json_object *o, const struct instance_stats *s, bool flows_known);
 

@@ -156,7 +156,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 	}
 }
 
-static void add_options(struct json_object *o, enum option_scope scope, const void *obj)
+void json_options(struct json_object *o, enum option_scope scope, const void *obj)
 {
 	for (const struct option *opt = option_first(scope); opt; opt = option_next(opt))
 		add_option(o, opt, obj);
@@ -201,7 +201,7 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_known(o, "address", poise_format_addr(&m->addr, text, sizeof(text)));
 	if (m->port)
 		json_add_u64(o, "port", ntohs(m->port));
-	add_options(o, OPTION_BACKEND, m);
+	json_options(o, OPTION_BACKEND, m);
 	/* What is in force, where the option has another word for "none of its own". */
 	json_object_object_del(o, "name");
 	json_object_object_del(o, "forward");
@@ -226,7 +226,7 @@ struct json_object *shown_json(const struct shown_service *s)
 
 	json_add_known(o, "name", conf->name);
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
-	add_options(o, OPTION_SERVICE, conf);
+	json_options(o, OPTION_SERVICE, conf);
 	json_add_u64(o, "table_size", config_table_size(s->service));
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);

@@ -42,7 +42,8 @@ const struct cli_command cli_commands[] = {
 	 .help = "Services, who owns them, and their listeners."},
 	{LOOK, .name = "address list", .run = cmd_address_list, .usage = "", .complete = "",
 	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
-	 .help = "Claimed addresses, the devices they are on, and who owns the claim."},
+	 .help = "Claimed addresses, the devices they are on, who owns the claim, and their keys.",
+	 .about = "Addresses that are set but not claimed are listed too, as unclaimed."},
 	{LOOK, .name = "map list", .run = cmd_map_list, .usage = "", .complete = "", NO_KEYS,
 	 TAKES(OPT_BIT(NO_HEADER)), .help = "The instance's maps, their size and use."},
 	{LOOK, .name = "map show", .run = cmd_map_show, .usage = "NAME [KEY]", .complete = "m-",
@@ -105,16 +106,23 @@ const struct cli_command cli_commands[] = {
 	 .about = "Until it is idle, or the service's drain-timeout has passed, a backend is shown "
 		  "as "
 		  "leaving."},
-	{CHANGE, .name = "address claim", .run = cmd_address_claim, .usage = "ADDR lo|DEV",
-	 .complete = "-d", NO_KEYS,
+	{CHANGE, .name = "address claim", .run = cmd_address_claim,
+	 .usage = "ADDR lo|DEV [KEY VALUE]...", .complete = "-dk", .keys = OPTION_ADDRESS,
 	 .help = "Puts an address on a device of this host, and keeps it there.",
 	 .about =
 		 "As /32 or /128, without duplicate address detection. On an Ethernet device it is "
 		 "announced to the neighbours. On lo a router has to lead it here. One that is "
 		 "there already stays whose it is."},
+	{CHANGE, .name = "address set", .run = cmd_address_set, .usage = "ADDR KEY VALUE...",
+	 .complete = "vk", .keys = OPTION_ADDRESS,
+	 .help = "Changes what happens to packets for an address that are for no service.",
+	 .about = "ADDR is claimed, or a service listens on it and it is led here by a router. An "
+		  "address "
+		  "that the host itself has is answered for by the kernel, whatever is set."},
 	{CHANGE, .name = "address release", .run = cmd_address_release, .usage = "ADDR",
 	 .complete = "a", NO_KEYS,
-	 .help = "Takes an address off its device, if it was poise that put it there."},
+	 .help = "Takes an address off its device, if it was poise that put it there.",
+	 .about = "What was set for the address is forgotten."},
 	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,
 	 .help = "Commands from a file, one a line, as one transaction: all or nothing.",
 	 .about =

@@ -583,21 +583,35 @@ enum poise_announced {
 	POISE_WITHDRAWN_DETACHED,
 };
 
+/* Whether echo requests for an address are answered; usable: while a service there can serve. */
+enum poise_ping {
+	POISE_PING_YES = 0,
+	POISE_PING_NO,
+	POISE_PING_USABLE,
+};
+
+/* What becomes of packets for ports and protocols of an address that no service listens on. */
+enum poise_other_ports {
+	POISE_OTHER_REFUSE = 0,
+	POISE_OTHER_PASS,
+};
+
 /* Our mark in IFA_PROTO. 4 to 255 are for routing daemons and the like. */
 #define POISE_IFA_PROTO 0x70
 
 struct poise_address_conf {
 	struct poise_record r;
 	union poise_addr addr;
-	char device[POISE_DEVICE];
-	char was[POISE_DEVICE]; /* the device it has yet to be taken off; empty: none */
-	__u8 put;		/* enum poise_put, on `device` */
-	__u8 was_put;		/* on `was` */
-	__u16 spare0;
-	__u32 withdraw_grace;  /* ms */
-	__u64 announced_since; /* or withdrawn, CLOCK_REALTIME ns */
-	__u8 announce;	       /* enum poise_announce */
-	__u8 announced;	       /* enum poise_announced */
+	char device[POISE_DEVICE]; /* empty: not claimed */
+	char was[POISE_DEVICE];	   /* the device it has yet to be taken off; empty: none */
+	__u8 put;		   /* enum poise_put, on `device` */
+	__u8 was_put;		   /* on `was` */
+	__u8 ping;		   /* enum poise_ping */
+	__u8 other_ports;	   /* enum poise_other_ports */
+	__u32 withdraw_grace;	   /* ms */
+	__u64 announced_since;	   /* or withdrawn, CLOCK_REALTIME ns */
+	__u8 announce;		   /* enum poise_announce */
+	__u8 announced;		   /* enum poise_announced */
 	__u8 spare[46];
 };
 

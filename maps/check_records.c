@@ -139,7 +139,8 @@ static void check_addresses(struct check *c)
 		if (conf->r.state != POISE_REC_FREE &&
 		    (!memchr(conf->device, 0, sizeof(conf->device)) ||
 		     !memchr(conf->was, 0, sizeof(conf->was)) || conf->put > POISE_PUT_FOREIGN ||
-		     conf->was_put > POISE_PUT_MARKED))
+		     conf->was_put > POISE_PUT_MARKED || conf->ping > POISE_PING_USABLE ||
+		     conf->other_ports > POISE_OTHER_PASS))
 			check_say(c, "address_conf", "entry %u: a record that contradicts itself",
 				  slot);
 	}

@@ -26,7 +26,7 @@ struct config_interface {
 	int line;    /* in config.file; 0 none */
 };
 
-/* An address of a service that poise keeps on a device of this host. */
+/* An address that poise keeps on a device of this host, or that was told something: its keys. */
 struct config_address {
 	int line; /* in config.file; 0 none */
 	struct poise_address_conf conf;
@@ -131,16 +131,22 @@ static inline bool config_member_leaving(const struct config_member *m)
 
 /* ---- addresses --------------------------------------------------------------------------------*/
 
-/* NULL: not claimed. A pointer is good until the next one is added or deleted. */
+/* NULL: neither claimed nor told anything. A pointer is good until the next one is added or
+ * deleted. */
 struct config_address *config_address_at(const struct config *cfg, const union poise_addr *addr);
 /* As above from text, and one that is being released is none: an error. */
 struct config_address *config_address_find(const struct config *cfg, const char *text,
 					   struct poise_error *err);
-/* Adds a claim by hand with every option at its default and no device. One that is being released
- * is taken back. */
+/* Adds one by hand with every option at its default and no device. One that is being released is
+ * taken back, as new. */
 struct config_address *config_address_add(struct config *cfg, const union poise_addr *addr,
 					  struct poise_error *err);
-/* The device it is to be on, by name; whether there is one of this name is not asked. */
+/* Whether a service listens on it. */
+bool config_address_serves(const struct config *cfg, const union poise_addr *addr);
+/* Whether it is claimed or an option is not at its default: else its record says nothing. */
+bool config_address_says(const struct config_address *a);
+/* The device it is to be on, by name, empty: on none; whether there is one of this name is not
+ * asked. */
 int config_address_device(struct config_address *a, const char *device, struct poise_error *err);
 /* No longer claimed: it goes from the configuration once it is off its device. */
 void config_address_leave(struct config_address *a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The addresses that poise keeps on devices of this host, sorted by address. One that is given up
+ * The addresses that poise keeps on devices of this host, or that are told something though they
+ * are on none, sorted by address. One that is given up
  * stays, leaving, until whoever may touch devices has taken it off: a crash in between forgets
  * nothing.
  */
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "config_priv.h"
+#include "option.h"
 #include "text.h"
 
 _Static_assert(POISE_DEVICE == IFNAMSIZ, "a record holds any device's name");
@@ -84,8 +86,30 @@ struct config_address *config_address_add(struct config *cfg, const union poise_
 		a->conf.addr = *addr;
 	}
 	a = &cfg->address[at];
+	if (!found || config_address_leaving(a))
+		option_defaults(OPTION_ADDRESS, &a->conf);
 	a->conf.r.state = POISE_REC_USED;
 	return a;
+}
+
+bool config_address_serves(const struct config *cfg, const union poise_addr *addr)
+{
+	for (size_t s = 0; s < cfg->services; s++) {
+		const struct poise_service_conf *conf = &cfg->service[s]->conf;
+
+		for (size_t l = 0; l < conf->listeners; l++)
+			if (!poise_addr_cmp(&conf->listener[l].addr, addr))
+				return true;
+	}
+	return false;
+}
+
+bool config_address_says(const struct config_address *a)
+{
+	for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
+		if (!option_is_default(o, &a->conf))
+			return true;
+	return a->conf.device[0];
 }
 
 int config_device(const char *name, struct poise_error *err)
@@ -103,7 +127,7 @@ int config_device(const char *name, struct poise_error *err)
 
 int config_address_device(struct config_address *a, const char *device, struct poise_error *err)
 {
-	if (config_device(device, err))
+	if (*device && config_device(device, err))
 		return -1;
 	if (a->conf.put != POISE_PUT_NOT && strcmp(a->conf.device, device) != 0) {
 		if (a->conf.put != POISE_PUT_FOREIGN) {

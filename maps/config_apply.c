@@ -235,6 +235,14 @@ static void apply_interfaces(struct applier *a)
 	}
 }
 
+static bool same_address(const struct config_address *a, const struct config_address *b)
+{
+	for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
+		if (!option_equal(o, &a->conf, &b->conf))
+			return false;
+	return !strcmp(a->conf.device, b->conf.device);
+}
+
 /* What a hand claimed becomes the file's once the file names it; a claim of Kubernetes never. */
 static int apply_address(struct applier *a, const struct config_address *want)
 {
@@ -254,11 +262,13 @@ static int apply_address(struct applier *a, const struct config_address *want)
 	now->line = want->line;
 	if (comes)
 		a->sum->addresses_added++;
-	else if (strcmp(now->conf.device, want->conf.device) != 0)
+	else if (!same_address(now, want))
 		a->sum->addresses_changed++;
 	if (!comes && now->conf.r.owner != POISE_OWNER_FILE)
 		a->sum->adopted++;
 	now->conf.r.owner = POISE_OWNER_FILE;
+	for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
+		option_copy(o, &now->conf, &want->conf);
 	return config_address_device(now, want->conf.device, a->err);
 }
 

@@ -209,6 +209,22 @@ static void diff_interfaces(struct differ *d, const struct config *from, const s
 
 /* ---- addresses --------------------------------------------------------------------------------*/
 
+static const char *claimed_on(const struct config_address *a)
+{
+	return a->conf.device[0] ? a->conf.device : "none";
+}
+
+static void diff_address(struct differ *d, const struct config_address *old,
+			 const struct config_address *new, const char *text)
+{
+	char what[POISE_ADDR_TEXT + sizeof("address ")];
+
+	snprintf(what, sizeof(what), "address %s", text);
+	if (strcmp(old->conf.device, new->conf.device) != 0)
+		emit(d, '~', "%s claim %s -> %s", what, claimed_on(old), claimed_on(new));
+	diff_options(d, OPTION_ADDRESS, what, &old->conf, &new->conf);
+}
+
 /* Those of from that are not leaving, with what became of them in to. */
 static void diff_addresses_gone(struct differ *d, const struct config *from,
 				const struct config *to)
@@ -224,15 +240,14 @@ static void diff_addresses_gone(struct differ *d, const struct config *from,
 		poise_format_addr(&old->conf.addr, text, sizeof(text));
 		if (!new || config_address_leaving(new))
 			emit(d, '-', "address %s", text);
-		else if (strcmp(old->conf.device, new->conf.device))
-			emit(d, '~', "address %s claim %s -> %s", text, old->conf.device,
-			     new->conf.device);
+		else
+			diff_address(d, old, new, text);
 	}
 }
 
 static void diff_addresses(struct differ *d, const struct config *from, const struct config *to)
 {
-	char text[POISE_ADDR_TEXT];
+	char text[POISE_ADDR_TEXT], options[LINE_TEXT / 2];
 
 	diff_addresses_gone(d, from, to);
 	for (size_t i = 0; i < to->addresses; i++) {
@@ -240,9 +255,10 @@ static void diff_addresses(struct differ *d, const struct config *from, const st
 		const struct config_address *old = config_address_at(from, &new->conf.addr);
 
 		if (!config_address_leaving(new) && (!old || config_address_leaving(old)))
-			emit(d, '+', "address %s claim %s",
+			emit(d, '+', "address %s%s%s%s",
 			     poise_format_addr(&new->conf.addr, text, sizeof(text)),
-			     new->conf.device);
+			     new->conf.device[0] ? " claim " : "", new->conf.device,
+			     said(OPTION_ADDRESS, &new->conf, options, sizeof(options)));
 	}
 }
 

@@ -123,8 +123,13 @@ static void save_addresses(const struct saver *s, const struct config *cfg)
 		any = true;
 		fputs("  - { ", s->out);
 		save_address(s, &a->conf.addr);
-		fputs(", claim: ", s->out);
-		save_text(s, a->conf.device);
+		if (a->conf.device[0]) {
+			fputs(", claim: ", s->out);
+			save_text(s, a->conf.device);
+		}
+		for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
+			if (to_save(s, o, &a->conf))
+				save_option(s, o, &a->conf, ", ", "");
 		fputs(" }\n", s->out);
 	}
 }

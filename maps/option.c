@@ -68,7 +68,7 @@ static void put_number(const struct option *o, void *obj, __u64 value)
 const char *option_scope_word(enum option_scope scope)
 {
 	static const char *const words[OPTION_SCOPES] = {"service", "backend", "interface",
-							 "limits"};
+							 "address", "limits"};
 
 	return scope < OPTION_SCOPES ? words[scope] : "?";
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The one table of what a thing is: every KEY of services, backends, interfaces and limits, once.
- * Command line, file, JSON, --help, man page, completion and save are generated from it, and a test
- * fails if one of them lacks an option.
+ * The one table of what a thing is: every KEY of services, backends, interfaces, addresses and
+ * limits, once. Command line, file, JSON, --help, man page, completion and save are generated from
+ * it, and a test fails if one of them lacks an option.
  */
 #ifndef POISE_OPTION_H
 #define POISE_OPTION_H
@@ -14,6 +14,7 @@ enum option_scope {
 	OPTION_SERVICE,	  /* field of struct poise_service_conf */
 	OPTION_BACKEND,	  /* field of struct poise_member_conf */
 	OPTION_INTERFACE, /* field of struct config_interface */
+	OPTION_ADDRESS,	  /* field of struct poise_address_conf */
 	OPTION_LIMIT,	  /* field of struct config_limits, set when the maps are created */
 	OPTION_SCOPES,
 };
@@ -81,7 +82,7 @@ void option_copy(const struct option *o, void *to, const void *from);
 __u64 option_number(const struct option *o, const void *obj);
 /* The word of an enum value, e.g. for messages; "?" if out of range. */
 const char *option_word(const struct option *o, int value);
-/* service, backend, interface, limits. */
+/* service, backend, interface, address, limits. */
 const char *option_scope_word(enum option_scope scope);
 
 /* In order of the table: for (o = option_first(scope); o; o = option_next(o)). */

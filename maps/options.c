@@ -71,11 +71,25 @@ static const struct option_word attach_modes[] = {
 	{0},
 };
 
+static const struct option_word pings[] = {
+	{.word = "yes", .value = POISE_PING_YES},
+	{.word = "no", .value = POISE_PING_NO},
+	{.word = "usable", .value = POISE_PING_USABLE},
+	{0},
+};
+
+static const struct option_word others[] = {
+	{.word = "refuse", .value = POISE_OTHER_REFUSE},
+	{.word = "pass", .value = POISE_OTHER_PASS},
+	{0},
+};
+
 #define SERVICE(field) .scope = OPTION_SERVICE, .offset = offsetof(struct poise_service_conf, field)
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
-#define LIMIT(field) .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
+#define ADDRESS(field) .scope = OPTION_ADDRESS, .offset = offsetof(struct poise_address_conf, field)
+#define LIMIT(field)   .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
 
 /* Within a scope in the order in which save, help and the manual show them. */
 const struct option poise_options[] = {
@@ -167,6 +181,15 @@ const struct option poise_options[] = {
 	{INTERFACE(shared), .key = "shared", .type = OPTION_BOOL, .fallback = "no",
 	 .argument = "yes|no",
 	 .help = "Attach through libxdp's dispatcher, beside other XDP programs."},
+
+	{ADDRESS(ping), .key = "ping", .type = OPTION_ENUM, .fallback = "yes", .words = pings,
+	 .argument = "yes|no|usable",
+	 .help = "Whether echo requests are answered: yes, no, or while a service of the address "
+		 "has a backend that may be chosen."},
+	{ADDRESS(other_ports), .key = "other-ports", .type = OPTION_ENUM, .fallback = "refuse",
+	 .words = others, .argument = "refuse|pass",
+	 .help = "Whether packets for ports and protocols that no service listens on are refused, "
+		 "or go to the host."},
 
 	{LIMIT(services), .key = "services", .type = OPTION_U32, .fallback = "4096", .min = 1,
 	 .max = CONFIG_IDS_MAX, .argument = "NUMBER", .help = "Most services."},

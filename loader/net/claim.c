@@ -187,6 +187,8 @@ static void put_on(struct settler *s, const struct config_address *a)
 	char how[ANNOUNCE_TEXT];
 	int refused;
 
+	if (!a->conf.device[0])
+		return;
 	if (!ifindex) {
 		say(s, true, a, "there is no device %s yet; poised puts it there when there is",
 		    a->conf.device);

@@ -40,7 +40,7 @@ static void expect_on(const char *device, const char *addr, bool there)
 static void expect_state(const char *addr, const char *state)
 {
 	host_must(&h, "address list --no-header");
-	cr_assert_eq(host_run(&h, "poise --instance $I address list | grep -q '^%s .* %s$'", addr,
+	cr_assert_eq(host_run(&h, "poise --instance $I address list | grep -q '^%s .* %s '", addr,
 			      state),
 		     0, "%s: %s", addr, h.out);
 }
@@ -65,6 +65,27 @@ Test(address, claimed_and_released)
 }
 
 /* Somebody else's, on whatever prefix, stays whatever is said to poise. */
+/* Keys of a claimed address, and of one that is only a service's. */
+Test(address, keys)
+{
+	host_must(&h, "address claim " FOUR " lo ping usable");
+	host_must(&h, "address list");
+	cr_expect(strstr(h.out, "ping usable"), "%s", h.out);
+	host_must(&h, "service add other 192.0.2.77:80 forward l2");
+	host_must(&h, "address set 192.0.2.77 other-ports pass");
+	cr_expect(strstr(h.out, "other-ports is now pass"), "%s", h.out);
+	expect_state("192.0.2.77", "unclaimed");
+	host_must(&h, "save");
+	cr_expect(strstr(h.out, "- { address: 192.0.2.10, claim: lo, ping: usable }\n"
+				"  - { address: 192.0.2.77, other-ports: pass }\n"),
+		  "%s", h.out);
+	host_must(&h, "address set 192.0.2.77 other-ports default");
+	host_must(&h, "address list");
+	cr_expect_not(strstr(h.out, "192.0.2.77"), "%s", h.out);
+	cr_expect_eq(host_run(&h, "poise --instance $I address set 192.0.2.78 ping no 2>&1"), 1);
+	cr_expect(strstr(h.out, "is not claimed, and no service listens on it"), "%s", h.out);
+}
+
 Test(address, of_somebody_else)
 {
 	cr_assert_eq(host_run(&h, "ip address add " FOUR "/24 dev e0"), 0);

@@ -278,6 +278,14 @@ static void address_leaves(struct config *cfg, unsigned long argument)
 	config_address_leave(&cfg->address[0]);
 }
 
+/* Keys of one that is claimed, and of one that is not. */
+static void address_set(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	cfg->address[0].conf.ping = POISE_PING_NO;
+	claim(cfg, "192.0.2.9", "")->conf.other_ports = POISE_OTHER_PASS;
+}
+
 /* The slot of the one that goes is had by the one that comes. */
 static void address_replace(struct config *cfg, unsigned long argument)
 {
@@ -397,6 +405,7 @@ const struct kind kinds[] = {
 	KIND(address_claim),
 	KIND(address_put),
 	KIND(address_leaves),
+	KIND(address_set),
 	KIND(address_replace),
 	KIND(big_diff),
 	/* the table of the first size was kept as the base, and becomes the table again */

@@ -69,6 +69,63 @@ Test(address, a_file_reads_back_as_saved)
 }
 
 /* What the file claimed leaves with it, what a hand claimed stays until the file names it. */
+#define SET                                                                                        \
+	"addresses:\n"                                                                             \
+	"  - { address: 192.0.2.10, claim: lo, ping: usable }\n"                                   \
+	"  - { address: 192.0.2.11, other-ports: pass }\n"
+
+Test(address, keys_read_back_as_saved)
+{
+	struct config *cfg = parse(SET);
+	char *saved = config_save(cfg, 0);
+
+	cr_expect_str_eq(saved, SET);
+	cr_expect_eq(at(cfg, "192.0.2.11")->conf.device[0], '\0');
+	free(saved);
+	saved = config_save(cfg, CONFIG_SAVE_ALL);
+	cr_expect(strstr(saved, "{ address: 192.0.2.10, claim: lo, ping: usable, "
+				"other-ports: refuse }"));
+	free(saved);
+	config_free(cfg);
+}
+
+/* What a file does not say is at its default, a claim too. */
+Test(address, keys_follow_the_file)
+{
+	struct config *live = config_new();
+	struct config_summary sum = apply(live, SET, 0);
+
+	cr_expect_eq(sum.addresses_added, 2);
+	sum = apply(live, SET, 0);
+	cr_expect_eq(sum.addresses_added + sum.addresses_changed + sum.addresses_removed, 0);
+	at(live, "192.0.2.10")->conf.put = POISE_PUT_MARKED;
+	sum = apply(live,
+		    "addresses:\n  - { address: 192.0.2.10, ping: no }\n"
+		    "  - { address: 192.0.2.11, claim: lo }\n",
+		    0);
+	cr_expect_eq(sum.addresses_changed, 2);
+	cr_expect_eq(at(live, "192.0.2.10")->conf.ping, POISE_PING_NO);
+	cr_expect_str_eq(at(live, "192.0.2.10")->conf.device, "");
+	cr_expect_str_eq(at(live, "192.0.2.10")->conf.was, "lo");
+	cr_expect_eq(at(live, "192.0.2.10")->conf.was_put, POISE_PUT_MARKED);
+	cr_expect_eq(at(live, "192.0.2.11")->conf.other_ports, POISE_OTHER_REFUSE);
+	config_free(live);
+}
+
+Test(address, released_ones_forget_their_keys)
+{
+	struct config *live = config_new();
+	struct config_address *a = by_hand(live, "192.0.2.10", "lo");
+
+	a->conf.ping = POISE_PING_NO;
+	cr_expect(config_address_says(a));
+	config_address_leave(a);
+	a = by_hand(live, "192.0.2.10", "");
+	cr_expect_eq(a->conf.ping, POISE_PING_YES);
+	cr_expect_not(config_address_says(a));
+	config_free(live);
+}
+
 Test(address, owners)
 {
 	struct config *live = config_new();
@@ -146,13 +203,16 @@ Test(address, differences)
 	struct config *from = parse(FOUR SIX);
 	struct config *to = parse("addresses:\n"
 				  "  - { address: 192.0.2.11, claim: lo }\n"
-				  "  - { address: \"2001:db8::10\", claim: lo }\n");
+				  "  - { address: \"2001:db8::10\", claim: lo, ping: no }\n"
+				  "  - { address: \"2001:db8::11\", other-ports: pass }\n");
 	char lines[512] = "";
 
-	cr_expect_eq(config_diff(from, to, emit, lines), 3);
+	cr_expect_eq(config_diff(from, to, emit, lines), 5);
 	cr_expect_str_eq(lines, "- address 192.0.2.10\n"
 				"~ address 2001:db8::10 claim eth0 -> lo\n"
-				"+ address 192.0.2.11 claim lo\n");
+				"~ address 2001:db8::10 ping yes -> no\n"
+				"+ address 192.0.2.11 claim lo\n"
+				"+ address 2001:db8::11 other-ports pass\n");
 	cr_expect_eq(config_diff(from, from, NULL, NULL), 0);
 	config_free(from);
 	config_free(to);

@@ -63,9 +63,8 @@ static char *manual_list_text(const char *name)
 }
 
 static const char *const scope_list[] = {
-	[OPTION_SERVICE] = "SERVICE-KEYS",
-	[OPTION_BACKEND] = "BACKEND-KEYS",
-	[OPTION_INTERFACE] = "INTERFACE-KEYS",
+	[OPTION_SERVICE] = "SERVICE-KEYS",     [OPTION_BACKEND] = "BACKEND-KEYS",
+	[OPTION_INTERFACE] = "INTERFACE-KEYS", [OPTION_ADDRESS] = "ADDRESS-KEYS",
 	[OPTION_LIMIT] = "LIMIT-KEYS",
 };
 
@@ -103,6 +102,7 @@ Test(tables, every_key_completes)
 		[OPTION_SERVICE] = "complete -- service add web 192.0.2.1:80 %s",
 		[OPTION_BACKEND] = "complete -- backend set web 10.0.0.1 %s",
 		[OPTION_INTERFACE] = "complete -- attach eth0 %s",
+		[OPTION_ADDRESS] = "complete -- address set 192.0.2.1 %s",
 	};
 
 	for (size_t i = 0; i < poise_options_count; i++) {
@@ -135,10 +135,15 @@ static bool has_field(struct json_object *o, const char *key)
 
 Test(tables, every_key_is_in_json_and_in_save_all)
 {
-	struct json_object *answer, *list, *service, *backend;
+	struct json_object *answer, *list, *service, *backend, *more, *address;
 
 	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "address list --json"), 0, "%s", c.err);
+	more = json_tokener_parse(c.out);
+	cr_assert(json_object_object_get_ex(more, "addresses", &list));
+	address = json_object_array_get_idx(list, 0);
 	cr_assert_eq(command(&c, "show --json"), 0, "%s", c.err);
 	answer = json_tokener_parse(c.out);
 	cr_assert(json_object_object_get_ex(answer, "services", &list));
@@ -152,8 +157,11 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 			cr_assert(has_field(service, o->key), "%s: %s", o->key, c.out);
 		if (o->scope == OPTION_BACKEND)
 			cr_assert(has_field(backend, o->key), "%s: %s", o->key, c.out);
+		if (o->scope == OPTION_ADDRESS)
+			cr_assert(has_field(address, o->key), "%s", o->key);
 	}
 	json_object_put(answer);
+	json_object_put(more);
 	c.cli.config->has_limits = true;
 	{
 		char *text = config_save(c.cli.config, CONFIG_SAVE_ALL);
@@ -234,8 +242,8 @@ Test(tables, every_drop_reason_is_in_the_manual_with_its_sentence)
 Test(tables, the_pages_have_every_list)
 {
 	static const char *const lists[] = {"@COMMANDS@",     "@OPTIONS@",	  "@SERVICE-KEYS@",
-					    "@BACKEND-KEYS@", "@INTERFACE-KEYS@", "@REASONS@",
-					    "@EVENTS@"};
+					    "@BACKEND-KEYS@", "@INTERFACE-KEYS@", "@ADDRESS-KEYS@",
+					    "@REASONS@",      "@EVENTS@"};
 	char text[32768];
 	FILE *f = fopen("docs/man/poise.8.in", "r");
 	size_t n;

@@ -19,7 +19,8 @@ union any {
 
 static const size_t scope_size[OPTION_SCOPES] = {
 	sizeof(struct poise_service_conf), sizeof(struct poise_member_conf),
-	sizeof(struct config_interface), sizeof(struct config_limits)};
+	sizeof(struct config_interface), sizeof(struct poise_address_conf),
+	sizeof(struct config_limits)};
 
 static const char *said(const struct poise_error *err)
 {
@@ -86,6 +87,8 @@ Test(option, defaults)
 		{OPTION_BACKEND, "name", ""},
 		{OPTION_INTERFACE, "mode", "auto"},
 		{OPTION_INTERFACE, "shared", "no"},
+		{OPTION_ADDRESS, "ping", "yes"},
+		{OPTION_ADDRESS, "other-ports", "refuse"},
 		{OPTION_LIMIT, "services", "4096"},
 		{OPTION_LIMIT, "backends", "32768"},
 		{OPTION_LIMIT, "listeners", "65536"},

@@ -117,9 +117,14 @@ Test(yaml, what_was_saved_is_read_and_saved_the_same)
 Test(yaml, saving_all_names_every_option)
 {
 	struct config *cfg = parse(whole);
-	char *all = config_save(cfg, CONFIG_SAVE_ALL), key[64];
-	struct config *again = parse(all);
+	char *all, key[64];
+	union poise_addr addr;
+	struct config *again;
 
+	cr_assert(!poise_parse_host("192.0.2.10", &addr, NULL) &&
+		  config_address_add(cfg, &addr, NULL));
+	all = config_save(cfg, CONFIG_SAVE_ALL);
+	again = parse(all);
 	for (size_t i = 0; i < poise_options_count; i++) {
 		snprintf(key, sizeof(key), " %s: ", poise_options[i].key);
 		cr_expect_not_null(strstr(all, key), "%s", poise_options[i].key);
@@ -265,7 +270,14 @@ static const struct fault {
 	 "}\n",
 	 POISE_E_EXISTS, "addresses: 192.0.2.1 is listed twice (web.yaml:3)", ""},
 	{"addresses: [ { address: 192.0.2.1, clame: lo } ]\n", POISE_E_UNKNOWN_KEY,
-	 "addresses: clame: no such key of an address (web.yaml:1)", "did you mean claim?"},
+	 "addresses: clame: no such address key (web.yaml:1)", "did you mean claim?"},
+	{"addresses:\n  - address: 192.0.2.1\n    ping: usabel\n", POISE_E_BAD_VALUE,
+	 "addresses: ping usabel: not one of: yes, no, usable (web.yaml:3)",
+	 "did you mean usable?"},
+	{"addresses: [ { addres: 192.0.2.1, ping: no } ]\n", POISE_E_UNKNOWN_KEY,
+	 "addresses: addres: no such address key (web.yaml:1)", "did you mean address?"},
+	{"addresses: [ { address: 192.0.2.1, claim: \"\" } ]\n", POISE_E_BAD_VALUE,
+	 "addresses: device \"\": not a name of a device (web.yaml:1)", ""},
 	{"addresses: [ { address: 224.0.0.1, claim: lo } ]\n", POISE_E_BAD_VALUE,
 	 "addresses: 224.0.0.1: a multicast address (web.yaml:1)", ""},
 	{"addresses: [ { address: 192.0.2.1, claim: a/b } ]\n", POISE_E_BAD_VALUE,
