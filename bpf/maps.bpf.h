@@ -30,6 +30,7 @@ POISE_ARRAY(counters, struct poise_counter);
 POISE_ARRAY(own, struct poise_words); /* of poise_load */
 POISE_ARRAY(others, struct poise_words);
 POISE_ARRAY(server_ids, struct poise_server_ids);
+POISE_ARRAY(held, struct poise_words);
 /* Packets never read these; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);

@@ -59,6 +59,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	     poise_server_id_buckets(m->members), print_server_ids);
 	VIEW(fragments, "eight words of fragmented datagrams", i->fragments, POISE_FRAGMENT_BUCKETS,
 	     print_bucket);
+	VIEW(held, "a backend's live flows, where max-conns limits them", i->held, m->members,
+	     print_held);
 #undef VIEW
 	return n;
 }

@@ -15,7 +15,7 @@ struct map_view {
 	void (*print)(FILE *out, const struct instance *i, __u64 key, const void *entry);
 };
 
-#define MAP_VIEWS 19
+#define MAP_VIEWS 20
 
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);
@@ -37,6 +37,7 @@ void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *en
 void print_counter(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_load(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_address_conf(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_server_ids(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry);
 

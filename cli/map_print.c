@@ -226,14 +226,20 @@ void print_counter(FILE *out, const struct instance *i, __u64 key, const void *e
 	const struct poise_counter *n = entry;
 
 	fprintf(out, "cpu %llu member %llu packets %llu bytes %llu opened %llu closed %llu",
-		key / i->meta->members, key % i->meta->members, n->packets, n->bytes, n->opened,
-		n->closed);
+		key / i->meta->members, key % i->meta->members, n->packets, n->bytes,
+		POISE_COUNT(n->opened), POISE_COUNT(n->closed));
 }
 
 void print_load(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	fprintf(out, "cpu %llu member %llu %d", key / i->meta->members, key % i->meta->members,
 		*(const poise_load *)entry);
+}
+
+void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	(void)i;
+	fprintf(out, "member %llu %d", key, *(const poise_load *)entry);
 }
 
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry)

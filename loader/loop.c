@@ -46,7 +46,7 @@ static void rate_member(struct poised *p, __u32 member)
 		const struct poise_counter *line =
 			&p->instance->counters[(size_t)c * meta->members + member];
 
-		now.opened += line->opened;
+		now.opened += POISE_COUNT(line->opened);
 		now.packets += line->packets;
 		now.bytes += line->bytes;
 	}

@@ -41,14 +41,14 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf) M(server_ids) M(fragments)
+	M(rates) M(address_conf) M(server_ids) M(fragments) M(held)
 /* clang-format on */
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
  * array when user space maps it, and is twice as large as it need be. Maps of 4-byte words
- * (listener_seeds, table, own, others) therefore have values of 16 of them: word n is w[n % 16] of
- * value n / 16, mapped they are plain arrays, and a map's max_entries is
+ * (listener_seeds, table, own, others, held) therefore have values of 16 of them: word n is w[n %
+ * 16] of value n / 16, mapped they are plain arrays, and a map's max_entries is
  * poise_words_entries(words).
  */
 #define POISE_WORDS 16
@@ -146,15 +146,17 @@ struct poise_service_rec {
 	__u16 syn;	  /* seconds: NEW and PICKUP */
 	__u16 closing;	  /* seconds of silence: FIN */
 	__u16 udp;	  /* seconds: UDP in any live state */
-	__u16 affinity;	  /* seconds, 0 off (issue: policies) */
+	__u16 affinity;	  /* seconds since a client's last new flow; 0: none */
 	__u8 choices;	  /* p2c; 0: all */
-	__u8 affinity_len4, affinity_len6;
+	__u8 affinity_len4, affinity_len6; /* bits of an address that make one client */
 	__u8 spare0;
 	struct poise_extent extent[POISE_EXTENTS];
 	__u8 quic_offset; /* with POISE_S_QUIC: where the server id is in a connection id, bytes */
 	__u8 quic_length; /* and how long */
 	__u16 spare1;
-	__u32 spare[7];
+	__u32 rate;  /* new flows per second; 0: any number */
+	__u32 burst; /* with it: at once, after a rest */
+	__u32 spare[5];
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -201,7 +203,8 @@ enum poise_rank {
 
 /*
  * A member as packets see it: one line. addr, service, mode, port and flags are immutable while
- * the id is in use; live, nexthop, gue_port, weight and inv_weight change by one store each.
+ * the id is in use; live, nexthop, gue_port, weight, inv_weight and max_conns change by one store
+ * each.
  */
 struct poise_member {
 	union poise_addr addr;
@@ -217,7 +220,8 @@ struct poise_member {
 	__u16 fade;	/* admitted share in 1/65536, with POISE_L_FADING */
 	__u16 gue_port; /* network order: destination of mode gue */
 	__u16 spare0;
-	__u32 spare[3];
+	__u32 max_conns; /* live flows; 0: any number */
+	__u32 spare[2];
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
@@ -328,13 +332,18 @@ enum poise_fragment_state {
  * --------------*/
 struct poise_counter {
 	__u64 packets;
-	__u64 bytes; /* of IP packets as they came */
-	__u64 opened;
+	__u64 bytes;  /* of IP packets as they came */
+	__u64 opened; /* and closed: POISE_COUNT of them is the number */
 	__u64 closed;
 	__u64 sample[4]; /* latency: tag, ack, t0 (issue: latency) */
 };
 
 POISE_ASSERT_SIZE(struct poise_counter, 64);
+
+/* In opened and closed of a member with max-conns: what comes from now on is counted in
+ * held[member] as well, and what was there is. held is the gauge, of all CPUs, in one word. */
+#define POISE_COUNT_HELD (1ull << 63)
+#define POISE_COUNT(n)	 ((n) & ~POISE_COUNT_HELD)
 
 /* own[cpu * meta.members + member]: that CPU's opened - closed, side by side for the scan;
  * others[...]: folded by poised, the gauge minus that CPU's own part. */
@@ -361,7 +370,9 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")            \
 	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")      \
 	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")             \
-	R(FRAGMENT, "fragment-unknown", "a later fragment before the first, and nobody to guess")
+	R(FRAGMENT, "fragment-unknown", "a later fragment before the first, and nobody to guess")  \
+	R(FULL, "full", "every backend has as many flows as its max-conns allows")                 \
+	R(RATE, "rate", "more new flows than the service's rate allows")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -398,6 +409,8 @@ POISE_ASSERT_SIZE(struct poise_drops, 256);
  * ----------------------------------------*/
 #define POISE_SWEEP_BUCKETS 8192 /* per call: 8192 x 8 words take well under a millisecond */
 #define POISE_SWEEP_EXPIRED 0	 /* free expired words and those of void members */
+#define POISE_SWEEP_HOLD    2	 /* no words: count `member`'s flows in held[] from now on */
+#define POISE_SWEEP_LOOSE   3	 /* likewise: no longer */
 #define POISE_SWEEP_FORCE   1	 /* free every word of `service` and, if not 0, `member` */
 
 struct poise_sweep {
@@ -515,7 +528,14 @@ struct poise_service_conf {
 	__u8 quic;
 	__u8 quic_offset; /* bytes of a connection id before the server id */
 	__u8 quic_length; /* bytes of the server id */
-	__u8 spare[826];
+	__u8 affinity;
+	__u8 affinity_prefix4, affinity_prefix6; /* bits */
+	__u8 spare1[3];
+	__u32 affinity_timeout;
+	__u32 rate;	  /* new flows per second; 0: any number */
+	__u32 rate_burst; /* 0: auto */
+	__u32 max_conns;  /* of each backend; 0: any number */
+	__u8 spare[804];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
@@ -535,14 +555,16 @@ struct poise_member_conf {
 	__u16 ordinal;
 	__u16 port; /* network order; 0: the packet's */
 	__u16 weight;
-	__u8 forward;	  /* enum poise_mode */
-	__u8 forward_set; /* 0: the service's */
-	__u8 admin;	  /* enum poise_admin */
-	__u8 health;	  /* enum poise_health */
-	__u32 server_id;  /* in QUIC connection ids; 0: none */
-	__u64 since;	  /* of the present effective state, CLOCK_REALTIME ns */
-	__u64 deadline;	  /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
-	__u8 spare[120];
+	__u8 forward;	    /* enum poise_mode */
+	__u8 forward_set;   /* 0: the service's */
+	__u8 admin;	    /* enum poise_admin */
+	__u8 health;	    /* enum poise_health */
+	__u32 server_id;    /* in QUIC connection ids; 0: none */
+	__u64 since;	    /* of the present effective state, CLOCK_REALTIME ns */
+	__u64 deadline;	    /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
+	__u32 max_conns;    /* live flows; 0: any number */
+	__u8 max_conns_set; /* 0: the service's */
+	__u8 spare[115];
 };
 
 POISE_ASSERT_SIZE(struct poise_member_conf, 248);

@@ -95,11 +95,29 @@ static const char *wrong_own(const struct instance *i, __u32 id)
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
 		size_t line = (size_t)cpu * i->meta->members + id;
 
-		if (i->own[line] !=
-		    (poise_load)(i->counters[line].opened - i->counters[line].closed))
+		if (i->own[line] != (poise_load)(POISE_COUNT(i->counters[line].opened) -
+						 POISE_COUNT(i->counters[line].closed)))
 			return "a CPU's own count is not what it opened less what it closed";
 	}
 	return NULL;
+}
+
+/* The one count of all CPUs that max-conns goes by: either all of them count there or none does. */
+static void check_held(struct check *c, __u32 id, __s64 gauge)
+{
+	bool holds = c->i->members[id].max_conns;
+	poise_load held = c->i->held[id], want = holds ? (poise_load)gauge : 0;
+
+	for (__u32 cpu = 0; cpu < c->i->meta->cpus; cpu++) {
+		const struct poise_counter *n = &c->i->counters[cpu * c->i->meta->members + id];
+
+		if (!(n->opened & POISE_COUNT_HELD) == holds ||
+		    !(n->closed & POISE_COUNT_HELD) == holds)
+			check_say(c, "counters", "entry %u of CPU %u: is %scounted in held too", id,
+				  cpu, holds ? "not " : "");
+	}
+	if (held != want)
+		check_say(c, "held", "entry %u: %d flows are held, not %d", id, held, want);
 }
 
 /* Gauges are exact, but packets go on while we count: judged are those that stood still. Ashes may
@@ -128,6 +146,7 @@ void check_flows(struct check *c)
 				  after.flows, n.live[id]);
 		if (own)
 			check_say(c, "own", "entry %u: %s", id, own);
+		check_held(c, id, after.flows);
 	}
 	free(n.live);
 	free(before);

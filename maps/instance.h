@@ -44,6 +44,7 @@ struct instance {
 	struct poise_address_slot *address_conf;
 	struct poise_server_ids *server_ids;
 	struct poise_bucket *fragments;
+	poise_load *held;
 	int devmap_fd;
 	int drops_fd;
 	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */

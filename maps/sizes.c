@@ -32,6 +32,7 @@ const struct instance_map instance_maps[] = {
 	FIELD(address_conf, struct poise_address_slot),
 	FIELD(server_ids, struct poise_server_ids),
 	FIELD(fragments, struct poise_bucket),
+	WORDS(held),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -97,6 +98,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"address_conf", POISE_ADDRESSES},
 		{"server_ids", poise_server_id_buckets(meta->members)},
 		{"fragments", POISE_FRAGMENT_BUCKETS},
+		{"held", poise_words_entries(meta->members)},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

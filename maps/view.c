@@ -48,8 +48,8 @@ void instance_member_stats(const struct instance *i, __u16 member, struct instan
 
 		s->packets += c->packets;
 		s->bytes += c->bytes;
-		s->opened += c->opened;
-		s->closed += c->closed;
+		s->opened += POISE_COUNT(c->opened);
+		s->closed += POISE_COUNT(c->closed);
 	}
 	s->flows = (__s64)(s->opened - s->closed);
 	s->has_rates = is_fresh(rate->at, RATES_FRESH);

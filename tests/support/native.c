@@ -189,8 +189,8 @@ struct poise_counter native_counts(const struct native *n, __u16 member)
 
 		sum.packets += c->packets;
 		sum.bytes += c->bytes;
-		sum.opened += c->opened;
-		sum.closed += c->closed;
+		sum.opened += POISE_COUNT(c->opened);
+		sum.closed += POISE_COUNT(c->closed);
 	}
 	return sum;
 }

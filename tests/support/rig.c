@@ -310,8 +310,8 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 
 			c->member[m].packets += from->packets;
 			c->member[m].bytes += from->bytes;
-			c->member[m].opened += from->opened;
-			c->member[m].closed += from->closed;
+			c->member[m].opened += POISE_COUNT(from->opened);
+			c->member[m].closed += POISE_COUNT(from->closed);
 		}
 	for (__u32 s = 0; s < meta->services && s <= r->services; s++)
 		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",

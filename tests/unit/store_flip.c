@@ -203,6 +203,8 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 	if (!strcmp(map, "own"))
 		return byte / 4 < i->meta->cpus * i->meta->members &&
 		       i->members[n % i->meta->members].service;
+	if (!strcmp(map, "held"))
+		return byte / 4 < i->meta->members && i->members[byte / 4].service;
 	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
 	       strcmp(map, "fragments") != 0;
 }
