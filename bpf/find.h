@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Step 3, the quick way, which answers nearly every packet: the table alone, or a word that this
+ * Step 3, the quick ways, which answer nearly every packet: the table alone, or a word that this
  * packet does not change.
  */
 #ifndef POISE_FIND_H
 #define POISE_FIND_H
 
 #include "quic.h"
+
+/* The member that the table gives to every packet at this place; NULL: look closer. */
+static __always_inline struct poise_member *find_table(const struct packet *p,
+						       struct poise_service_rec *rec, __u32 *id)
+{
+	struct poise_member *m;
+	__u32 *slot;
+
+	if (!(rec->flags & POISE_S_TABLE))
+		return NULL;
+	slot = word_lookup(&table, rec->table_at + poise_table_slot(p->place, rec->table_size));
+	if (!slot || ONCE(*slot) & POISE_ENTRY_MIXED)
+		return NULL;
+	*id = member_of_ordinal(rec, POISE_ENTRY_CURRENT(ONCE(*slot)));
+	m = member_get(*id);
+	/* Who fades is beyond every rung. */
+	if (!m || m->service != p->service || !ONCE(m->nexthop) ||
+	    (ONCE(m->live) & (POISE_L_RANK | POISE_L_FADING)) > rec->rung)
+		return NULL;
+	return m;
+}
 
 /* The member of an established flow whose word is up to date; 0: look closer. */
 static __always_inline __u32 find_word(const struct packet *p, const struct poise_service_rec *rec,
@@ -54,7 +75,6 @@ static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
 	__u32 current = 0, found, seconds;
 	struct flow f;
 
-	choose_hashes(p, rec);
 	if (ctx && UNLIKELY(rec->flags & POISE_S_QUIC) && p->proto == IPPROTO_UDP) {
 		f = find_flow(p, rec, stamp_seconds());
 		return quic_track(ctx, &f, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);

@@ -33,10 +33,9 @@ static __always_inline answer_t forward_mode(struct xdp_md *ctx, const struct pa
 
 /* answers: the packet's sender may be told why it is not forwarded; a constant, since answer()
  * takes room on the stack that not every caller has. */
-static __always_inline int forward(struct xdp_md *ctx, const struct packet *p, __u32 member,
-				   bool answers)
+static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
+				   const struct poise_member *m, __u32 member, bool answers)
 {
-	struct poise_member *m = member_get(member);
 	struct poise_path *path;
 	__u64 nexthop;
 	answer_t failed;

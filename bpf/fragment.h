@@ -254,6 +254,7 @@ static __always_inline answer_t fragment_first(struct xdp_md *ctx, struct packet
 	}
 	if (p->ttl <= 1)
 		return DROP(TTL);
+	choose_hashes(p, rec);
 	member = find(NULL, p, rec);
 	if (IS_DROP(member))
 		return member;

@@ -16,16 +16,16 @@ struct packet {
 	union poise_addr src;
 	union poise_addr dst;
 	__u32 ports;  /* source | destination << 16, as loaded from the packet */
-	__u16 l3;     /* offset of the IP header */
-	__u16 length; /* bytes of the IP packet by its own account */
-	__u8 proto;   /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 tcp;     /* TCP's flags: FIN SYN RST PSH ACK from bit 0; 0 for UDP */
-	__u8 v6;      /* 0: IPv4 */
-	__u8 tos;     /* TOS or traffic class */
-	__u8 ttl;     /* TTL or hop limit */
+	__u32 l3;     /* offset of the IP header */
+	__u32 length; /* bytes of the IP packet by its own account */
+	__u32 proto;  /* IPPROTO_TCP or IPPROTO_UDP */
+	__u32 tcp;    /* TCP's flags: FIN SYN RST PSH ACK from bit 0; 0 for UDP */
+	__u32 v6;     /* 0: IPv4 */
+	__u32 tos;    /* TOS or traffic class */
+	__u32 ttl;    /* TTL or hop limit */
 	/* listener.h */
-	__u16 service; /* id */
-	__u8 record;   /* which copy of the service's record is in force */
+	__u32 service; /* id */
+	__u32 record;  /* which copy of the service's record is in force */
 	/* choose.h */
 	__u64 hash;  /* of the flow */
 	__u64 place; /* the hash by which the service's policy reads its table */

@@ -168,7 +168,7 @@ static __always_inline bool parse_ip6(struct xdp_md *ctx, struct packet *p, __u3
 	addr_copy(&p->src, &ip->saddr);
 	addr_copy(&p->dst, &ip->daddr);
 	p->proto = ip->nexthdr;
-	p->tos = bpf_ntohs(*(__be16 *)ip) >> 4;
+	p->tos = bpf_ntohs(*(__be16 *)ip) >> 4 & 0xff;
 	p->ttl = ip->hop_limit;
 	*l4 = p->l3 + sizeof(*ip);
 	if (UNLIKELY(p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)) {

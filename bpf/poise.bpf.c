@@ -15,6 +15,7 @@ int poise_xdp(struct xdp_md *ctx)
 {
 	struct packet p = {};
 	struct poise_service_rec *service;
+	struct poise_member *m;
 	answer_t member;
 
 	if (UNLIKELY(!parse(ctx, &p)))
@@ -24,10 +25,15 @@ int poise_xdp(struct xdp_md *ctx)
 		return XDP_PASS;
 	if (p.ttl <= 1)
 		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
-	member = find(ctx, &p, service);
-	if (IS_DROP(member))
-		return answer(ctx, p.service, member, ASKED(&p));
-	return forward(ctx, &p, member, true);
+	choose_hashes(&p, service);
+	m = find_table(&p, service, &member);
+	if (UNLIKELY(!m)) {
+		member = find(ctx, &p, service);
+		if (IS_DROP(member))
+			return answer(ctx, p.service, member, ASKED(&p));
+		m = member_get(member);
+	}
+	return forward(ctx, &p, m, member, true);
 }
 
 /* Frees what is over in a part of the flow table (struct poise_sweep). */

@@ -84,7 +84,7 @@ __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 	if (p.ttl <= 1)
 		return drop(p.service, DROP(TTL));
 	p.hash = poise_flow_hash(&p.src, &p.dst, 0, p.proto, poise_key0, poise_key1);
-	verdict = forward(ctx, &p, member, false);
+	verdict = forward(ctx, &p, m, member, false);
 	BOUND(event, POISE_REASON_SLOTS - 1);
 	if (verdict != XDP_DROP)
 		count_reason(p.service, event);

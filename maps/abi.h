@@ -164,6 +164,9 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_ANY_PORT  0x01 /* has a listener of port 0 */
 #define POISE_S_PUBLISHED 0x02 /* a record, not the zeroes of a map that nobody wrote yet */
 #define POISE_S_QUIC	  0x04 /* UDP packets are QUIC, their connection ids name backends */
+/* Nothing but the table need be asked where its entry is not mixed: `track auto`, no base table,
+ * and no option that wants to look at a packet first. */
+#define POISE_S_TABLE 0x08
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */

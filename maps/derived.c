@@ -70,6 +70,13 @@ static __u32 seconds(__u32 ms, __u32 most)
 #define IDLE_MOST  (16 * 3600) /* 12 bits of 16 s are 18 h */
 #define SHORT_MOST 3600	       /* 12 bits of 1 s are 68 min */
 
+/* Whether a packet need ask nothing else where the entry of its place is not mixed. */
+static bool table_suffices(const struct poise_service_rec *rec)
+{
+	return rec->track == POISE_TRACK_AUTO && rec->table_size && !rec->base_size &&
+	       !(rec->flags & POISE_S_QUIC);
+}
+
 static void fill_rec(struct derived *d)
 {
 	const struct poise_service_conf *conf = d->conf;
@@ -99,6 +106,8 @@ static void fill_rec(struct derived *d)
 	rec->syn = (__u16)seconds(conf->syn, SHORT_MOST);
 	rec->closing = (__u16)seconds(conf->closing, SHORT_MOST);
 	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
+	if (table_suffices(rec))
+		rec->flags |= POISE_S_TABLE;
 }
 
 /* ---- members and table ------------------------------------------------------------------------*/

@@ -168,6 +168,7 @@ Test(choosing, an_empty_table)
 {
 	open_with("maglev", 4);
 	rec->table_size = 0;
+	rec->flags &= ~POISE_S_TABLE;
 	rec->members = 0;
 	cr_assert_eq(syn(9, 1), 0);
 	cr_assert_eq(run_drops(service)->count[POISE_R_NO_BACKEND], 1);

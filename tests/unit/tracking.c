@@ -60,6 +60,12 @@ static void all_slots(__u32 entry)
 #define DIFFER (POISE_ENTRY(0, 1) | POISE_ENTRY_MIXED)
 #define AGREE  POISE_ENTRY(0, 0)
 
+static void set_track(__u8 track)
+{
+	rec->track = track;
+	rec->flags &= ~POISE_S_TABLE;
+}
+
 static void live(__u16 member, __u32 value)
 {
 	n.i->members[member].live = value;
@@ -85,9 +91,9 @@ static void fill_bucket(const char *frame)
 
 	live(third, POISE_RANK_UP | HITS);
 	all_slots(POISE_ENTRY(2, 2) | POISE_ENTRY_MIXED);
-	rec->track = POISE_TRACK_ALWAYS;
+	set_track(POISE_TRACK_ALWAYS);
 	native_send(&n, NULL, frame);
-	rec->track = POISE_TRACK_AUTO;
+	set_track(POISE_TRACK_AUTO);
 	w = native_word(&n);
 	cr_assert(w);
 	b = (struct poise_bucket *)((unsigned long)w & ~63ul);
@@ -138,9 +144,9 @@ Test(tracking, an_up_to_date_word_that_says_what_the_table_says_is_freed_too)
 Test(tracking, a_word_that_says_otherwise_decides_and_stays)
 {
 	all_slots(POISE_ENTRY(1, 1) | POISE_ENTRY_MIXED);
-	rec->track = POISE_TRACK_ALWAYS;
+	set_track(POISE_TRACK_ALWAYS);
 	TO(SYN, base);
-	rec->track = POISE_TRACK_AUTO;
+	set_track(POISE_TRACK_AUTO);
 	all_slots(AGREE | POISE_ENTRY_MIXED);
 	TO(DATA, base);
 	TO(DATA, base);
@@ -308,6 +314,7 @@ Test(tracking, a_base_table_of_another_size_and_hash)
 
 	rec->base_at = at;
 	rec->base_size = 7;
+	rec->flags &= ~POISE_S_TABLE;
 	rec->base_hash = POISE_SOURCE_HASH;
 	all_slots(POISE_ENTRY(0, 1) | POISE_ENTRY_MIXED);
 	for (__u32 k = 0; k < 7; k++)
@@ -319,7 +326,7 @@ Test(tracking, a_base_table_of_another_size_and_hash)
 Test(tracking, always_records_everything_and_takes_udp_for_new)
 {
 	all_slots(AGREE);
-	rec->track = POISE_TRACK_ALWAYS;
+	set_track(POISE_TRACK_ALWAYS);
 	TO(SYN, current);
 	check_word(POISE_FLOW_NEW, current);
 	TO(DATA, current);
@@ -333,7 +340,7 @@ Test(tracking, always_records_everything_and_takes_udp_for_new)
 Test(tracking, off_records_nothing)
 {
 	all_slots(DIFFER);
-	rec->track = POISE_TRACK_OFF;
+	set_track(POISE_TRACK_OFF);
 	TO(SYN, current);
 	TO(DATA, current);
 	TO(UDP, current);
