@@ -121,9 +121,13 @@ static int measure_all(struct measure *m, struct balancer *b, const struct optio
 	int rc;
 
 	print_head(b);
-	rc = best_of(m, b, &row_bare, measure_bare(m), o, &f);
+	rc = best_of(m, b, &row_bare_tunnel, measure_bare_tunnel(m), o, &f);
+	if (!rc) {
+		print_row(&row_bare_tunnel, &f);
+		rc = best_of(m, b, &row_bare_balancer, measure_bare_balancer(m), o, &f);
+	}
 	if (!rc)
-		print_row(&row_bare, &f);
+		print_row(&row_bare_balancer, &f);
 	for (size_t n = 0; n < rows_count && !rc; n++) {
 		if (!chosen(&rows[n], o))
 			continue;

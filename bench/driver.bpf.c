@@ -13,6 +13,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bare.h"
 #include "driver.h"
 
 #define SPREAD 2654435761u /* odd: i * SPREAD mod 2^n visits every flow once, in no order */
@@ -75,27 +76,6 @@ SEC("xdp")
 int noop(struct xdp_md *ctx)
 {
 	(void)ctx;
-	return XDP_TX;
-}
-
-/* What any tunnel costs at least: room for an outer header, and constants written there. No
- * parsing, no look-up, no count, no checksum. A yardstick for the machine, not a balancer. */
-SEC("xdp")
-int bare_tunnel(struct xdp_md *ctx)
-{
-	void *data, *end;
-	__u32 *words;
-
-	if (bpf_xdp_adjust_head(ctx, -(int)sizeof(struct iphdr)))
-		return XDP_ABORTED;
-	data = (void *)(long)ctx->data;
-	end = (void *)(long)ctx->data_end;
-	if (data + sizeof(struct ethhdr) + sizeof(struct iphdr) > end)
-		return XDP_ABORTED;
-	*(__u16 *)data = 2;
-	words = data + 2;
-	for (int i = 0; i < 8; i++)
-		words[i] = 0x45000000u + i;
 	return XDP_TX;
 }
 

@@ -24,7 +24,7 @@
 
 struct measure {
 	struct driver *skel;
-	int drive_fd, noop_fd, bare_fd, under_test_fd;
+	int drive_fd, noop_fd, under_test_fd;
 };
 
 struct measure *measure_open(void)
@@ -40,11 +40,11 @@ struct measure *measure_open(void)
 	bpf_program__set_expected_attach_type(m->skel->progs.drive, 0);
 	bpf_program__set_expected_attach_type(m->skel->progs.noop, 0);
 	bpf_program__set_expected_attach_type(m->skel->progs.bare_tunnel, 0);
+	bpf_program__set_expected_attach_type(m->skel->progs.bare_balancer, 0);
 	if (driver__load(m->skel))
 		goto fail;
 	m->drive_fd = bpf_program__fd(m->skel->progs.drive);
 	m->noop_fd = bpf_program__fd(m->skel->progs.noop);
-	m->bare_fd = bpf_program__fd(m->skel->progs.bare_tunnel);
 	m->under_test_fd = bpf_map__fd(m->skel->maps.under_test);
 	return m;
 fail:
@@ -53,9 +53,14 @@ fail:
 	return NULL;
 }
 
-int measure_bare(const struct measure *m)
+int measure_bare_tunnel(const struct measure *m)
 {
-	return m->bare_fd;
+	return bpf_program__fd(m->skel->progs.bare_tunnel);
+}
+
+int measure_bare_balancer(const struct measure *m)
+{
+	return bpf_program__fd(m->skel->progs.bare_balancer);
 }
 
 void measure_close(struct measure *m)

@@ -19,8 +19,9 @@ struct measure; /* the loaded driver */
 /* NULL and a message on stderr if it cannot be loaded. */
 struct measure *measure_open(void);
 void measure_close(struct measure *m);
-/* The program that only adds an outer header of constants: what this machine asks of any tunnel. */
-int measure_bare(const struct measure *m);
+/* The yardsticks of bare.h: what this machine asks of any tunnel, and of any balancer. */
+int measure_bare_tunnel(const struct measure *m);
+int measure_bare_balancer(const struct measure *m);
 /* Pins this thread to the last CPU, and lets nothing else run there where the kernel allows it. */
 void measure_quiet(void);
 /* Walks through all of the row's flows once, untimed. */

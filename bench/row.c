@@ -26,7 +26,8 @@ const struct row rows[] = {
 	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3},
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
-const struct row row_bare = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0};
+const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0};
+const struct row row_bare_balancer = {"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0};
 
 static const char *const addresses[ROW_SERVICES] = {
 	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",

@@ -31,8 +31,8 @@ struct row {
 
 extern const struct row rows[];
 extern const size_t rows_count;
-/* Not of the table: what a tunnel costs that does nothing else (driver.bpf.c). */
-extern const struct row row_bare;
+/* Not of the table: yardsticks (bare.h). */
+extern const struct row row_bare_tunnel, row_bare_balancer;
 
 /* The row's packet of its first flow: TCP, ROW_PAYLOAD bytes. Returns its length. */
 #define ROW_PAYLOAD   10
