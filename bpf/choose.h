@@ -6,22 +6,32 @@
  *   policy reads its service's table. Inlined. Policies that choose by load own a table too, for
  *   flows picked up mid-way and for full buckets.
  *
- *   answer_t choose(struct flow *): the member for a new flow. A global function: the verifier
- *   looks at each once, however many there are.
+ *   answer_t choose(struct flow *): the member for a new flow; 0: nobody that it knows of may take
+ *   it, and the table goes down the ladder. A global function: the verifier looks at each once,
+ *   however many there are.
  */
 #ifndef POISE_CHOOSE_H
 #define POISE_CHOOSE_H
 
+#include "least_conn.h"
 #include "maglev.h"
+#include "p2c.h"
 #include "random.h"
+#include "round_robin.h"
 #include "source_hash.h"
 #include "table.h"
 
+/* clang-format off */
 #define POISE_POLICY_TABLE(P)                                                                      \
 	P(POISE_MAGLEV, maglev_place, table_choose)                                                \
 	P(POISE_SOURCE_HASH, source_hash_place, table_choose)                                      \
+	P(POISE_ROUND_ROBIN, maglev_place, round_robin_choose)                                     \
 	P(POISE_RANDOM, maglev_place, random_choose)                                               \
+	P(POISE_LEAST_CONN, maglev_place, least_conn_choose)                                       \
+	P(POISE_P2C, maglev_place, p2c_choose)                                                     \
+	/* until latencies are known */                                                            \
 	P(POISE_LATENCY_AWARE, maglev_place, random_choose)
+/* clang-format on */
 
 static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
 					  const struct poise_service_rec *rec)
@@ -34,14 +44,25 @@ static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
 	return p->hash;
 }
 
-static __always_inline answer_t policy_choose(struct flow *f, const struct poise_service_rec *rec)
+static __always_inline answer_t policy_ask(struct flow *f, __u8 policy)
 {
-	switch (rec->policy) {
+	switch (policy) {
 #define POLICY_CHOOSE(id, place, choose)                                                           \
 	case id: return choose(f);
 		POISE_POLICY_TABLE(POLICY_CHOOSE)
 	}
-	return table_choose(f);
+	return 0;
+}
+
+static __always_inline answer_t policy_choose(struct flow *f, const struct poise_service_rec *rec)
+{
+	__u32 only = cycle_only(rec);
+	answer_t answer;
+
+	if (only && admitted(f, rec, only, member_get(only), POISE_LOOK_EVERY))
+		return only;
+	answer = policy_ask(f, rec->policy);
+	return answer ? answer : table_choose(f);
 }
 
 /* The hashes that everything after goes by. */

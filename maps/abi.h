@@ -147,16 +147,19 @@ struct poise_service_rec {
 	__u16 closing;	  /* seconds of silence: FIN */
 	__u16 udp;	  /* seconds: UDP in any live state */
 	__u16 affinity;	  /* seconds since a client's last new flow; 0: none */
-	__u8 choices;	  /* p2c; 0: all */
+	__u8 choices;	  /* p2c: how many of the cycle a choice compares */
 	__u8 affinity_len4, affinity_len6; /* bits of an address that make one client */
 	__u8 spare0;
 	struct poise_extent extent[POISE_EXTENTS];
 	__u8 quic_offset; /* with POISE_S_QUIC: where the server id is in a connection id, bytes */
 	__u8 quic_length; /* and how long */
 	__u16 spare1;
-	__u32 rate;  /* new flows per second; 0: any number */
-	__u32 burst; /* with it: at once, after a rest */
-	__u32 spare[5];
+	__u32 rate;	  /* new flows per second; 0: any number */
+	__u32 burst;	  /* with it: at once, after a rest */
+	__u32 cycle_at;	  /* first slot of the cycle, in `table` too */
+	__u32 cycle_size; /* 0: the policy has none */
+	__u32 look;	  /* the chance, in 65536ths, that a choice looks at a given member */
+	__u32 spare[2];
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -202,12 +205,9 @@ enum poise_rank {
 #define POISE_F_ENTROPY	     0x02 /* vary the outer source for the receiver's RSS */
 #define POISE_F_UDP_CHECKSUM 0x04 /* mode gue: the outer UDP header has a checksum */
 
-#define POISE_INV_WEIGHT_NEVER 0xffffffffu /* not choosable by load-based policies */
-
 /*
  * A member as packets see it: one line. addr, service, mode, port and flags are immutable while
- * the id is in use; live, nexthop, gue_port, weight, inv_weight and max_conns change by one store
- * each.
+ * the id is in use; live, nexthop, gue_port, weight and max_conns change by one store each.
  */
 struct poise_member {
 	union poise_addr addr;
@@ -215,7 +215,6 @@ struct poise_member {
 	__u32 live;    /* POISE_L_* */
 	__u16 service; /* id; 0: nobody's, a flow word naming this member is void */
 	__u16 ordinal; /* its place in the service */
-	__u32 inv_weight; /* 2^31 / weight rounded up; POISE_INV_WEIGHT_NEVER */
 	__u16 weight;
 	__u16 port;	/* network order, 0: the packet's */
 	__u8 mode;	/* enum poise_mode */
@@ -224,7 +223,7 @@ struct poise_member {
 	__u16 gue_port; /* network order: destination of mode gue */
 	__u16 spare0;
 	__u32 max_conns; /* live flows; 0: any number */
-	__u32 spare[2];
+	__u32 spare[3];
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
@@ -282,6 +281,20 @@ POISE_ASSERT_SIZE(struct poise_server_ids, 64);
 #define POISE_ENTRY_BASE(e)    (((e) >> POISE_ORDINAL_BITS) & POISE_ORDINAL_MAX)
 #define POISE_ENTRY_MIXED      (1u << 30)
 #define POISE_ENTRY(cur, base) ((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
+
+/*
+ * Slots of the same map hold cycles: those whom a policy goes through for new flows. A slot names a
+ * member by its id, with its weight if the policy goes by load.
+ */
+#define POISE_CYCLE_SLOT(id, weight) ((__u32)(id) | (__u32)(weight) << 16)
+#define POISE_CYCLE_MEMBER(slot)     ((slot)&0xffff)
+#define POISE_CYCLE_WEIGHT(slot)     ((slot) >> 16)
+#define POISE_CYCLE_EXACT	     65536 /* turns of a round up to which weights are met exactly */
+#define POISE_LEAST_CONN_MOST	     1024  /* members that least-conn compares all of */
+#define POISE_LOOK_EVERY	     65536 /* rec.look of a policy that looks at all members */
+#define POISE_CHOICES_MIN	     2
+#define POISE_CHOICES_MAX	     64 /* and least-conn's, of more members than that */
+#define POISE_CHOICES_AUTO	     4
 
 /* ---- flow words --------------------------------------------------------------------------------
  * 63..32 tag, 31..16 member, 15..13 state, 12 unit, 11..0 stamp; the whole word 0: free. Changed
@@ -533,12 +546,16 @@ struct poise_service_conf {
 	__u8 quic_length; /* bytes of the server id */
 	__u8 affinity;
 	__u8 affinity_prefix4, affinity_prefix6; /* bits */
-	__u8 spare1[3];
+	__u8 choices;				 /* p2c; 0: auto */
+	__u8 spare1[2];
 	__u32 affinity_timeout;
 	__u32 rate;	  /* new flows per second; 0: any number */
 	__u32 rate_burst; /* 0: auto */
 	__u32 max_conns;  /* of each backend; 0: any number */
-	__u8 spare[804];
+	__u64 cycle_key;  /* whose slots these are (cycle.h) */
+	__u32 cycle_at;	  /* the slots of its cycle in `table`; 0: none */
+	__u32 cycle_slots;
+	__u8 spare[788];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 

@@ -38,6 +38,18 @@ static void check_base(struct check *c, const struct derived *d)
 	}
 }
 
+static void check_cycle(struct check *c, const struct derived *d)
+{
+	const __u32 *slot = c->i->table + d->conf->cycle_at;
+
+	for (__u32 s = 0; s < d->conf->cycle_slots; s++)
+		if (slot[s] != d->cycle[s])
+			check_say(c, "table",
+				  "service \"%s\": slot %u of its cycle (entry %u) is 0x%08x, not "
+				  "0x%08x",
+				  d->conf->name, s, d->conf->cycle_at + s, slot[s], d->cycle[s]);
+}
+
 /* ---- services ---------------------------------------------------------------------------------*/
 
 static void check_member(struct check *c, const struct derived *d, size_t m)
@@ -84,6 +96,7 @@ static void check_service(struct check *c, __u16 id)
 		check_member(c, &d, m);
 	check_table(c, &d);
 	check_base(c, &d);
+	check_cycle(c, &d);
 	derived_free(&d);
 }
 
@@ -112,7 +125,7 @@ static void check_nobody(struct check *c, __u32 id)
 	if (m->service)
 		check_say(c, "members", "entry %u: belongs to service %u, but is nobody's", id,
 			  m->service);
-	if (m->live != POISE_RANK_NEVER || m->inv_weight != POISE_INV_WEIGHT_NEVER)
+	if (m->live != POISE_RANK_NEVER)
 		check_say(c, "members", "entry %u: is nobody's, but may be chosen", id);
 	check_zero(c, "members", id, m->spare, sizeof(m->spare), "unused end");
 	if (conf->r.state == POISE_REC_ASHES) {
@@ -121,7 +134,6 @@ static void check_nobody(struct check *c, __u32 id)
 		return;
 	}
 	rest.live = 0;
-	rest.inv_weight = 0;
 	rest.service = 0;
 	check_zero(c, "members", id, &rest, sizeof(rest), "a backend that is none");
 }

@@ -107,7 +107,8 @@ static bool sane_service(const struct poise_meta *m, const struct poise_service_
 		if ((__u32)conf->extent[e].first + conf->extent[e].count > m->members)
 			return false;
 	return (__u64)conf->table_at + conf->table_slots <= m->table_slots &&
-	       (__u64)conf->base_at + conf->base_size <= m->table_slots;
+	       (__u64)conf->base_at + conf->base_size <= m->table_slots &&
+	       (__u64)conf->cycle_at + conf->cycle_slots <= m->table_slots;
 }
 
 /* A member's record stands at the id that its service's extents give its ordinal. */

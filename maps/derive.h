@@ -7,6 +7,7 @@
 #ifndef POISE_DERIVE_H
 #define POISE_DERIVE_H
 
+#include "cycle.h"
 #include "store.h"
 
 /* `deadline` of a drain that has ended; a time of 1 ns after the epoch is always past. */
@@ -29,6 +30,7 @@ struct derived {
 	size_t members;
 	struct poise_service_rec rec;
 	__u16 *table;  /* [conf->table_slots] ordinals: `current` */
+	__u32 *cycle;  /* [conf->cycle_slots] slots */
 	__u8 *present; /* [rec.members] by ordinal */
 };
 
@@ -39,6 +41,8 @@ void derived_free(struct derived *d);
 void derived_member(const struct derived *d, size_t m, struct poise_member *out);
 /* The entry that stands for slot s when `old` stood there before. */
 __u32 derived_entry(const struct derived *d, __u32 s, __u32 old);
+/* What a cycle has of a member that may be chosen. */
+struct cycle_member derive_cycle_member(const struct poise_member_conf *m, __u16 id);
 enum poise_rank derive_rank(const struct poise_member_conf *m, __u64 now_realtime_ns);
 
 /* tick.c: true if no flow is left on a member that is leaving or draining. */

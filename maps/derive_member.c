@@ -44,7 +44,6 @@ static void store_words_of_use(struct poise_member *m, const struct poise_member
 	store16(&m->gue_port, want->gue_port); /* before a mode that reads it */
 	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));
 	store16(&m->weight, want->weight);
-	store32(&m->inv_weight, want->inv_weight);
 	store32(&m->live, want->live | fading);
 }
 
@@ -74,6 +73,5 @@ void derive_member_void(struct instance *i, __u16 id)
 	struct poise_member *m = &i->members[id];
 
 	store32(&m->live, POISE_RANK_NEVER);
-	store32(&m->inv_weight, POISE_INV_WEIGHT_NEVER);
 	store16(&m->service, 0);
 }

@@ -5,6 +5,7 @@
  *
  *  1. members that get better, and new ones; then server ids, which name them
  *  2. a table in slots of its own (first, or of a new size or hash): complete before anybody reads
+ *     likewise a cycle, which takes new slots whenever its members change
  *  3. the record, published by one store of `active`; when the rung gets worse this comes before
  *     the members get worse, so that those below the old rung may be chosen in time
  *  4. members that get worse: avoided from the next packet on
@@ -68,6 +69,16 @@ static void store_table(struct instance *i, const struct derived *d, bool fresh)
 			while (!store32_if(&entry[s], &old, derived_entry(d, s, old)))
 				;
 	}
+}
+
+/* Aside while the record in force names others; else only weights differ, each one store. */
+static void store_cycle(struct instance *i, const struct derived *d)
+{
+	__u32 *slot = i->table + d->conf->cycle_at;
+
+	for (__u32 s = 0; s < d->conf->cycle_slots; s++)
+		if (slot[s] != d->cycle[s])
+			store32(&slot[s], d->cycle[s]);
 }
 
 /* In a separate base table an ordinal whose member is gone must not wait for its next owner. */
@@ -139,6 +150,7 @@ void derive_service(struct instance *i, __u16 id)
 		store_table(i, &d, true);
 	else if (now->table_at != d.conf->table_at)
 		store_table(i, &d, false);
+	store_cycle(i, &d);
 	if (!later)
 		publish(i, &d);
 	store_members(i, &d, true);

@@ -77,6 +77,27 @@ static bool table_suffices(const struct poise_service_rec *rec)
 	       !(rec->flags & POISE_S_QUIC);
 }
 
+/* Of very many members least-conn compares a few at random, which is what p2c does. */
+static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_service_conf *conf)
+{
+	__u32 members = conf->cycle_slots;
+	bool many = conf->policy == POISE_LEAST_CONN && members > POISE_LEAST_CONN_MOST;
+
+	rec->cycle_at = conf->cycle_at;
+	rec->cycle_size = members;
+	rec->look = POISE_LOOK_EVERY;
+	if (many)
+		rec->policy = POISE_P2C;
+	if (rec->policy != POISE_P2C || !members)
+		return;
+	rec->choices = many	       ? POISE_CHOICES_MAX
+		       : conf->choices ? conf->choices
+				       : POISE_CHOICES_AUTO;
+	if (rec->choices > members)
+		rec->choices = (__u8)members;
+	rec->look = POISE_LOOK_EVERY * rec->choices / members;
+}
+
 static void fill_rec(struct derived *d)
 {
 	const struct poise_service_conf *conf = d->conf;
@@ -98,6 +119,7 @@ static void fill_rec(struct derived *d)
 		rec->quic_offset = conf->quic_offset;
 		rec->quic_length = conf->quic_length;
 	}
+	fill_cycle_rec(rec, conf);
 	rec->extents = conf->extents;
 	memcpy(rec->extent, conf->extent, sizeof(rec->extent));
 	for (int e = 0; e < conf->extents; e++)
@@ -161,6 +183,27 @@ static void fill_table(const struct instance *i, struct derived *d)
 	free(chosen);
 }
 
+struct cycle_member derive_cycle_member(const struct poise_member_conf *m, __u16 id)
+{
+	return (struct cycle_member){.id = id, .weight = m->weight ? m->weight : 1};
+}
+
+static void fill_cycle(struct derived *d)
+{
+	struct cycle_member *chosen = calloc(d->members + 1, sizeof(*chosen));
+	size_t n = 0;
+
+	d->cycle = calloc(d->conf->cycle_slots + 1, sizeof(*d->cycle));
+	if (!chosen || !d->cycle)
+		abort();
+	for (size_t m = 0; m < d->members && d->conf->cycle_slots; m++)
+		if (derive_rank(d->member[m].conf, DERIVE_ENDED) == d->rec.rung)
+			chosen[n++] = derive_cycle_member(d->member[m].conf, d->member[m].id);
+	if (n)
+		cycle_fill(d->conf->policy, chosen, n, d->cycle, d->conf->cycle_slots);
+	free(chosen);
+}
+
 void derived_make(const struct instance *i, __u16 id, struct derived *d)
 {
 	*d = (struct derived){.id = id, .conf = store_service(i, id)};
@@ -174,6 +217,7 @@ void derived_make(const struct instance *i, __u16 id, struct derived *d)
 	}
 	fill_rec(d);
 	fill_table(i, d);
+	fill_cycle(d);
 }
 
 void derived_free(struct derived *d)
@@ -181,16 +225,7 @@ void derived_free(struct derived *d)
 	free(d->member);
 	free(d->present);
 	free(d->table);
-}
-
-static __u32 inverse(const struct poise_member_conf *m, enum poise_rank rung)
-{
-	__u32 weight = m->weight ? m->weight : 1;
-	enum poise_rank rank = derive_rank(m, DERIVE_ENDED);
-
-	if (rank > rung || rank == POISE_RANK_NEVER)
-		return POISE_INV_WEIGHT_NEVER;
-	return ((1u << 31) + weight - 1) / weight;
+	free(d->cycle);
 }
 
 void derived_member(const struct derived *d, size_t m, struct poise_member *out)
@@ -202,7 +237,6 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 		.live = derive_rank(conf, DERIVE_ENDED) | hits(conf),
 		.service = d->id,
 		.ordinal = conf->ordinal,
-		.inv_weight = inverse(conf, d->rec.rung),
 		.weight = conf->weight,
 		.port = conf->port,
 		.mode = conf->forward_set ? conf->forward : d->conf->forward,

@@ -239,11 +239,9 @@ void instance_format(struct instance *i, const char *name, const struct config_l
 	meta->hash_key[1] = hash_key[1];
 	meta->created = (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
 	snprintf(meta->instance, sizeof(meta->instance), "%s", name);
-	for (__u32 id = 0; id < meta->members; id++) {
+	for (__u32 id = 0; id < meta->members; id++)
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set by its offset */
 		i->members[id].live = POISE_RANK_NEVER;
-		i->members[id].inv_weight = POISE_INV_WEIGHT_NEVER;
-	}
 	__atomic_store_n(&meta->magic, POISE_MAGIC, __ATOMIC_RELEASE);
 }
 

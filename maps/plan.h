@@ -38,7 +38,8 @@ struct plan {
 
 /* Gives ids and extents to what in cfg has none. May be called again after the pools changed. */
 int plan_ids(struct plan *p, struct poise_error *err);
-/* Reserves slots for tables that are new or change their size or hash. Likewise. */
+/* Reserves slots for tables that are new or change their size or hash, and for cycles that change.
+ * Likewise. */
 int plan_tables(struct plan *p, struct poise_error *err);
 
 /* The policy whose hash of a packet a policy's table is read by. */

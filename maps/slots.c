@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Slots: where in the one pool a service's table lies. Nothing is kept about free slots; they are
- * what neither the configuration names nor a packet under way may still read.
+ * Slots: where in the one pool a service's table and its cycle lie. Nothing is kept about free
+ * slots; they are what neither the configuration names nor a packet under way may still read.
  *
  * Slot 0 is never given, so that 0 can mean "no table".
  */
 #include <stdlib.h>
 
+#include "cycle.h"
+#include "derive.h"
 #include "plan.h"
 
 struct runs {
@@ -31,6 +33,7 @@ static void add_conf(struct runs *r, const struct poise_service_conf *conf)
 {
 	add_run(r, conf->table_at, conf->table_slots);
 	add_run(r, conf->base_at, conf->base_size);
+	add_run(r, conf->cycle_at, conf->cycle_slots);
 }
 
 /* What packets may still read by one id: its active record, and both until a grace period. A
@@ -45,6 +48,7 @@ static void add_published(struct runs *r, const struct instance *i, __u32 id)
 		if (!graced || (!gone && (s->active & 1) == (__u32)copy)) {
 			add_run(r, s->rec[copy].table_at, s->rec[copy].table_size);
 			add_run(r, s->rec[copy].base_at, s->rec[copy].base_size);
+			add_run(r, s->rec[copy].cycle_at, s->rec[copy].cycle_size);
 		}
 }
 
@@ -96,8 +100,8 @@ static __u32 take_slots(struct plan *p, __u32 count)
 	return 0;
 }
 
-static int no_slots(const struct plan *p, const struct config_service *svc, __u32 need,
-		    struct poise_error *err)
+static int no_slots(const struct plan *p, const struct config_service *svc, const char *what,
+		    __u32 need, struct poise_error *err)
 {
 	__u32 left = 0, largest = 0;
 
@@ -106,11 +110,10 @@ static int no_slots(const struct plan *p, const struct config_service *svc, __u3
 		if (p->gap[g].count > largest)
 			largest = p->gap[g].count;
 	}
-	poise_fail(
-		err, POISE_E_FULL,
-		"its table needs %u slots side by side; of %u slots %u are free, at most %u side "
-		"by side",
-		need, p->i->meta->table_slots, left, largest);
+	poise_fail(err, POISE_E_FULL,
+		   "its %s needs %u slots side by side; of %u slots %u are free, at most %u side "
+		   "by side",
+		   what, need, p->i->meta->table_slots, left, largest);
 	poise_error_about(err, "service \"%s\"", svc->conf.name);
 	return poise_error_remedy(err, "choose a smaller table-size, or raise limits: table-slots, "
 				       "which counts when the maps are created");
@@ -156,20 +159,78 @@ static bool start_over(const struct plan_service *ps)
 	return !conf->table_at;
 }
 
+/* ---- the cycle --------------------------------------------------------------------------------*/
+
+/* The rank a member will have once this configuration is in force. */
+static enum poise_rank rank_of(const struct config_member *m)
+{
+	struct poise_member_conf conf = m->conf;
+
+	if (!config_member_leaving(m))
+		conf.r.state = POISE_REC_USED;
+	return derive_rank(&conf, DERIVE_ENDED);
+}
+
+/* As derived_make will have it, but for the order. Returns how many. */
+static size_t cycle_members(const struct config_service *svc, struct cycle_member *to)
+{
+	enum poise_rank rung = POISE_RANK_NEVER;
+	size_t n = 0;
+
+	for (size_t m = 0; m < svc->members; m++)
+		if (rank_of(&svc->member[m]) < rung)
+			rung = rank_of(&svc->member[m]);
+	for (size_t m = 0; m < svc->members && rung != POISE_RANK_NEVER; m++)
+		if (rank_of(&svc->member[m]) == rung)
+			to[n++] = derive_cycle_member(&svc->member[m].conf, svc->member[m].id);
+	return n;
+}
+
+/* 1: needs slots of its own. */
+static bool cycle_anew(const struct plan_service *ps)
+{
+	struct poise_service_conf *conf = &ps->svc->conf;
+	struct cycle_member *member = calloc(ps->svc->members + 1, sizeof(*member));
+	size_t n;
+
+	if (!member)
+		abort();
+	n = cycle_members(ps->svc, member);
+	conf->cycle_at = 0;
+	conf->cycle_slots = cycle_size(conf->policy, member, n);
+	conf->cycle_key = conf->cycle_slots ? cycle_key(conf->policy, member, n) : 0;
+	free(member);
+	if (ps->old && ps->old->cycle_slots == conf->cycle_slots &&
+	    ps->old->cycle_key == conf->cycle_key)
+		conf->cycle_at = ps->old->cycle_at;
+	return conf->cycle_slots && !conf->cycle_at;
+}
+
+/* ---- both -------------------------------------------------------------------------------------*/
+
+static int place(struct plan *p, struct config_service *svc, const char *what, __u32 slots,
+		 __u32 *at, struct poise_error *err)
+{
+	if (!p->gap)
+		find_gaps(p);
+	*at = take_slots(p, slots);
+	return *at ? 0 : no_slots(p, svc, what, slots, err);
+}
+
 int plan_tables(struct plan *p, struct poise_error *err)
 {
 	free(p->gap);
 	p->gap = NULL;
 	for (size_t s = 0; s < p->cfg->services; s++) {
 		struct config_service *svc = p->service[s].svc;
+		struct poise_service_conf *conf = &svc->conf;
 
-		if (!start_over(&p->service[s]))
-			continue;
-		if (!p->gap)
-			find_gaps(p);
-		svc->conf.table_at = take_slots(p, svc->conf.table_slots);
-		if (!svc->conf.table_at)
-			return no_slots(p, svc, svc->conf.table_slots, err);
+		if (start_over(&p->service[s]) &&
+		    place(p, svc, "table", conf->table_slots, &conf->table_at, err))
+			return -1;
+		if (cycle_anew(&p->service[s]) &&
+		    place(p, svc, "cycle", conf->cycle_slots, &conf->cycle_at, err))
+			return -1;
 	}
 	return 0;
 }

@@ -101,7 +101,6 @@ static bool find_member(const struct instance *i, __u32 n, size_t at)
 
 	if (ashes)
 		return IN(struct poise_member, live, service) ||
-		       IN(struct poise_member, inv_weight, inv_weight) ||
 		       IN(struct poise_member, spare, spare);
 	return !m->service || at < offsetof(struct poise_member, nexthop) ||
 	       at >= offsetof(struct poise_member, nexthop) + 6;
