@@ -116,11 +116,11 @@ $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLI
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
 # The lab's own programs; each is its file and the nouns it uses.
-LAB	:= $(addprefix $(B)/tests/lab/,load bulk serve flood probe datagram pieces)
+LAB	:= $(addprefix $(B)/tests/lab/,load bulk serve flood probe datagram hold pieces)
 lab: $(LAB) $(B)/tests/lab/pass.bpf.o ## Build what tests/lab/lab and its users need
 $(B)/tests/lab/load: $(addprefix $(B)/tests/lab/,tally.o endpoint.o)
 $(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
-$(addprefix $(B)/tests/lab/,flood probe datagram pieces): $(B)/tests/lab/endpoint.o
+$(addprefix $(B)/tests/lab/,flood probe datagram hold pieces): $(B)/tests/lab/endpoint.o
 $(LAB): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sweeper: frees the words of flows that are over, or by force those of a service or member. A
+ * The sweeper: frees the words of flows that are over, or by force those of a service, member,
+ * state, or long silence. A
  * SEC("syscall") program: once begun it runs to its end whatever happens to its caller, so a word
  * that is freed is also counted. Callers hold the instance's lock, so no member's id is given away
  * under a sweep.
@@ -24,6 +25,10 @@ static __always_inline bool sweep_frees(const struct sweep *s, __u64 word)
 	if (s->io.kind != POISE_SWEEP_FORCE)
 		return flow_is_dead(word, s->seconds);
 	if (s->io.member && s->io.member != id)
+		return false;
+	if (s->io.state && s->io.state != POISE_WORD_STATE(word))
+		return false;
+	if (stamp_age(word, s->seconds) < s->io.idle)
 		return false;
 	m = member_get(id);
 	return !s->io.service || (m && m->service == s->io.service);

@@ -117,6 +117,8 @@ int cmd_status(struct cli *c);
 int cmd_show(struct cli *c);
 int cmd_stats(struct cli *c);
 int cmd_flows(struct cli *c);
+int cmd_flows_client(struct cli *c);
+int cmd_flows_drop(struct cli *c);
 int cmd_map_list(struct cli *c);
 int cmd_map_show(struct cli *c);
 int cmd_map_check(struct cli *c);

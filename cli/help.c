@@ -45,6 +45,34 @@ static void print_keys(FILE *out, int scope)
 	}
 }
 
+static bool is_below(const struct cli_command *cmd, const char *group)
+{
+	size_t len = strlen(group);
+
+	return !strncmp(cmd->name, group, len) && cmd->name[len] == ' ';
+}
+
+static void print_line(FILE *out, const struct cli_command *cmd)
+{
+	fprintf(out, "  poise %s%s%s\n      %s\n", cmd->name, *cmd->usage ? " " : "", cmd->usage,
+		cmd->help);
+}
+
+/* `flows client` beside `flows`. */
+static void print_below(FILE *out, const char *name)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < cli_command_count; i++) {
+		if (!is_below(&cli_commands[i], name))
+			continue;
+		if (!any)
+			fprintf(out, "\nSee also\n");
+		any = true;
+		print_line(out, &cli_commands[i]);
+	}
+}
+
 static void print_command(FILE *out, const struct cli_command *cmd)
 {
 	fprintf(out, "usage: poise %s%s%s\n\n%s\n", cmd->name, *cmd->usage ? " " : "", cmd->usage,
@@ -55,6 +83,7 @@ static void print_command(FILE *out, const struct cli_command *cmd)
 		print_keys(out, cmd->keys);
 	fprintf(out, "\nOptions\n");
 	print_options(out, cmd->options | CLI_OPTIONS_COMMON);
+	print_below(out, cmd->name);
 }
 
 /* The lines of every command, or of those that begin with the word group. */
@@ -65,18 +94,13 @@ static size_t print_lines(FILE *out, const char *group)
 
 	for (size_t i = 0; i < cli_command_count; i++) {
 		const struct cli_command *cmd = &cli_commands[i];
-		size_t len = group ? strlen(group) : 0;
 
-		if (cmd->flags & CLI_HIDDEN)
-			continue;
-		if (group &&
-		    (strncmp(cmd->name, group, len) || (cmd->name[len] && cmd->name[len] != ' ')))
+		if (cmd->flags & CLI_HIDDEN || (group && !is_below(cmd, group)))
 			continue;
 		if (!group && (!section || strcmp(section, cmd->section)))
 			fprintf(out, "\n%s\n", cmd->section);
 		section = cmd->section;
-		fprintf(out, "  poise %s%s%s\n      %s\n", cmd->name, *cmd->usage ? " " : "",
-			cmd->usage, cmd->help);
+		print_line(out, cmd);
 		n++;
 	}
 	return n;
@@ -96,16 +120,16 @@ static void print_overview(FILE *out)
 static const char *group_of(const struct cli *c)
 {
 	const char *word = args_peek(&c->args);
+	bool group = false;
 
 	if (!word || args_left(&c->args) > 1)
 		return NULL;
 	for (size_t i = 0; i < cli_command_count; i++) {
-		size_t len = strlen(word);
-
-		if (!strncmp(cli_commands[i].name, word, len) && cli_commands[i].name[len] == ' ')
-			return word;
+		if (!strcmp(cli_commands[i].name, word))
+			return NULL;
+		group |= is_below(&cli_commands[i], word);
 	}
-	return NULL;
+	return group ? word : NULL;
 }
 
 int cmd_help(struct cli *c)

@@ -15,6 +15,8 @@
 /* A new object that begins with "poise": version, abi, and the generation if an instance is open.
  */
 struct json_object *json_answer(const struct cli *c);
+/* The same of a change: what it has to say so far. */
+struct json_object *json_change(const struct cli *c);
 /* Prints o on a line of its own and frees it. */
 void json_print(const struct cli *c, struct json_object *o);
 

@@ -216,7 +216,7 @@ void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *en
 			continue;
 		fprintf(out, "%sword %d tag %08x member %u state %u idle %us", gap, k,
 			POISE_WORD_TAG(w), POISE_WORD_MEMBER(w), POISE_WORD_STATE(w),
-			instance_word_age(i, w));
+			instance_word_age(w, instance_stamp_now(i)));
 		gap = "\n   ";
 	}
 }

@@ -33,7 +33,7 @@ void cli_note(struct cli *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void print_json(struct cli *c)
+struct json_object *json_change(const struct cli *c)
 {
 	struct json_object *o = json_answer(c), *next = json_object_new_array();
 
@@ -42,7 +42,7 @@ static void print_json(struct cli *c)
 	for (size_t i = 0; i < c->notes; i++)
 		json_object_array_add(next, json_object_new_string(c->note[i]));
 	json_object_object_add(o, "notes", next);
-	json_print(c, o);
+	return o;
 }
 
 void cli_print_change(struct cli *c)
@@ -50,7 +50,7 @@ void cli_print_change(struct cli *c)
 	if (c->quiet) {
 		/* that it is done, the exit status says */
 	} else if (c->json) {
-		print_json(c);
+		json_print(c, json_change(c));
 	} else {
 		if (c->sentence)
 			fprintf(c->out, "%s\n", c->sentence);

@@ -34,9 +34,16 @@ const struct cli_command cli_commands[] = {
 	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION]", .complete = "sb", NO_KEYS,
 	 TAKES(OPT_BIT(COUNT) | OPT_BIT(NO_HEADER)),
 	 .help = "Recorded flows: their service, backend, state, and how long they were silent.",
-	 .about =
-		 "STATE is new, pickup, established, closing or reset; idle shows those silent for "
-		 "at least DURATION."},
+	 .about = "STATE is new, pickup, established, closing, reset or affinity; idle shows those "
+		  "silent for at least DURATION. With track auto a service records only flows that "
+		  "its table does not answer alone; who does is said on standard error."},
+	{LOOK, .name = "flows client", .run = cmd_flows_client, .usage = "ADDR [SERVICE]",
+	 .complete = "-s", NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
+	 .help = "A client's recorded flows: its ports, and where each goes.",
+	 .about = "Recorded flows have no addresses: every port that the client can have is tried "
+		  "with every listener. One search in several thousand may show a flow that is "
+		  "another client's. SERVICE can be a listener, or a port of a listener of every "
+		  "port: of those, flows are searched only if they are few or the port is said."},
 	{LOOK, .name = "service list", .run = cmd_service_list, .usage = "", .complete = "",
 	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
 	 .help = "Services, who owns them, and their listeners."},
@@ -123,6 +130,11 @@ const struct cli_command cli_commands[] = {
 	 .complete = "a", NO_KEYS,
 	 .help = "Takes an address off its device, if it was poise that put it there.",
 	 .about = "What was set for the address is forgotten."},
+	{DEVICE, .name = "flows drop", .run = cmd_flows_drop,
+	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION] | all", .complete = "sb",
+	 NO_KEYS, .help = "Forgets recorded flows; nobody is reset.",
+	 .about = "A flow that goes on is picked up by its next packet, by the service's table, "
+		  "maybe for another backend."},
 	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,
 	 .help = "Commands from a file, one a line, as one transaction: all or nothing.",
 	 .about =

@@ -425,9 +425,9 @@ POISE_ASSERT_SIZE(struct poise_drops, 256);
  * ----------------------------------------*/
 #define POISE_SWEEP_BUCKETS 8192 /* per call: 8192 x 8 words take well under a millisecond */
 #define POISE_SWEEP_EXPIRED 0	 /* free expired words and those of void members */
+#define POISE_SWEEP_FORCE   1	 /* free every word that is as service .. state below say */
 #define POISE_SWEEP_HOLD    2	 /* no words: count `member`'s flows in held[] from now on */
 #define POISE_SWEEP_LOOSE   3	 /* likewise: no longer */
-#define POISE_SWEEP_FORCE   1	 /* free every word of `service` and, if not 0, `member` */
 
 struct poise_sweep {
 	__u32 first;   /* bucket */
@@ -438,7 +438,9 @@ struct poise_sweep {
 	__u32 freed;   /* out: words freed */
 	__u32 live;    /* out: live words left in these buckets */
 	__u32 used;    /* out: words not free */
-	__u32 spare;
+	__u16 idle;    /* FORCE: silent for so many seconds at least */
+	__u8 state;    /* FORCE: enum poise_flow_state, 0 any */
+	__u8 spare;
 };
 
 POISE_ASSERT_SIZE(struct poise_sweep, 32);

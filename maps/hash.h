@@ -67,6 +67,28 @@ static inline __attribute__((always_inline)) __u64 poise_flow_hash(const union p
 	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap(rest));
 }
 
+/* Multiplied by POISE_MIX1 and POISE_MIX2 they give 1, modulo 2^64. */
+#define POISE_UNMIX1 0x4f74430c22a54005ULL
+#define POISE_UNMIX2 0x9cb4b2f8129337dbULL
+
+/* The ports with which these addresses and protocol have this flow hash, for poise_flow_hash has
+ * an inverse; false if no ports do. */
+static inline __attribute__((always_inline)) int poise_flow_ports(const union poise_addr *src,
+								  const union poise_addr *dst,
+								  __u64 hash, __u8 proto, __u64 k0,
+								  __u64 k1, __u32 *ports)
+{
+	__u64 h = (hash ^ hash >> 32) * POISE_UNMIX2;
+	__u64 rest;
+
+	h = (h ^ h >> 29 ^ h >> 58) * POISE_UNMIX1;
+	rest = poise_swap(h ^ h >> 32 ^ (src->q[1] ^ k0) * POISE_MIX1);
+	rest ^= src->q[0] * POISE_MIX1 ^ (dst->q[1] ^ dst->q[0] * POISE_MIX1) * POISE_GOLD;
+	rest = rest * POISE_UNMIX2 ^ k1;
+	*ports = (__u32)rest;
+	return rest >> 32 == proto;
+}
+
 /* The tag that a flow's word carries: the high half, its lowest bit given to the protocol, on which
  * the word's timeout depends. */
 static inline __attribute__((always_inline)) __u32 poise_flow_tag(__u64 hash, int udp)

@@ -165,10 +165,31 @@ const char *instance_member_state(const struct instance *i, const struct config_
 enum poise_rank instance_member_rank(const struct config_service *svc,
 				     const struct config_member *m, __u64 now_realtime_ns);
 
-/* Calls one(word, bucket, slot) for every used flow word; stops when it returns false. */
+/* Calls one(word) for every used flow word; stops when it returns false. Reads shared memory: no
+ * packet waits for it. */
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx);
-/* Seconds on the stamps' clock now, and how long ago a word was stamped. */
+/* Seconds on the stamps' clock now, and how long before that a word was stamped. */
 __u32 instance_stamp_now(const struct instance *i);
-__u32 instance_word_age(const struct instance *i, __u64 word);
+__u32 instance_word_age(__u64 word, __u32 now);
+
+/* A client's flow: its word, and the ports that it was found by, in network order. */
+struct instance_client_flow {
+	__u64 word;
+	__u16 client_port;
+	__u16 port;
+};
+
+/*
+ * Words hold no addresses, but are where the hash of theirs says: calls one() for every flow of
+ * client to listener l of the service, that is of TCP or UDP as l says, in the order of client
+ * ports. A listener of one port is tried with each of the 65,536 ports that the client can have; of
+ * every port (port 0), each word of the service is asked whether it can be this client's, which
+ * fails with POISE_E_FULL, before anything is found, if there are too many. Chance makes one in
+ * some four thousand searches of a full table find a flow that is another's.
+ */
+int instance_client_flows(const struct instance *i, const union poise_addr *client,
+			  const struct poise_listener_conf *l, __u16 service,
+			  bool (*one)(void *ctx, const struct instance_client_flow *flow),
+			  void *ctx, struct poise_error *err);
 
 #endif

@@ -84,6 +84,7 @@ Test(cli, every_look_has_text_and_one_json_object)
 		"flows",
 		"flows web",
 		"flows --count",
+		"flows client 198.51.100.1",
 		"service list",
 		"map list",
 		"map show members 1",
@@ -145,6 +146,8 @@ Test(cli, every_field_of_json_is_documented)
 		"stats",
 		"flows",
 		"flows --count",
+		"flows client 198.51.100.1",
+		"flows drop web",
 		"service list",
 		"map list",
 		"map show members",
@@ -289,41 +292,81 @@ Test(cli, wait_returns_when_drained_or_says_that_it_is_not)
 	host_must(&h, "backend drain web 10.0.0.2 deadline 1s --wait=20s");
 }
 
-/* A flow word as a packet would leave it. */
-static void put_flow(struct instance *i, size_t bucket, __u16 member, __u64 state)
-{
-	i->flows[bucket].word[0] =
-		0x12345678ull << POISE_WORD_TAG_SHIFT | (__u64)member << POISE_WORD_MEMBER_SHIFT |
-		state << POISE_WORD_STATE_SHIFT | (instance_stamp_now(i) & POISE_WORD_STAMP);
-}
-
-Test(cli, flows_are_listed_and_filtered)
+/* Flow words as packets would leave them: the k-th is of the first service's member[k], and in
+ * state[k]. */
+static void put_flows(const size_t *member, const __u64 *state, size_t n)
 {
 	struct instance_where where = {.name = h.instance};
 	struct poise_error err = {0};
 	struct instance *i;
 	struct config *cfg;
 
-	site();
 	cr_assert_eq(instance_open(&i, &where, &err), 0, "%s", err.message);
 	cr_assert_eq(instance_load(i, &cfg, &err), 0);
-	put_flow(i, 1, cfg->service[0]->member[0].id, POISE_FLOW_EST);
-	put_flow(i, 2, cfg->service[0]->member[0].id, POISE_FLOW_NEW);
-	put_flow(i, 3, cfg->service[0]->member[2].id, POISE_FLOW_FIN);
+	for (size_t k = 0; k < n; k++)
+		i->flows[k].word[0] = 0x12345678ull << POISE_WORD_TAG_SHIFT |
+				      (__u64)cfg->service[0]->member[member[k]].id
+					      << POISE_WORD_MEMBER_SHIFT |
+				      state[k] << POISE_WORD_STATE_SHIFT |
+				      (instance_stamp_now(i) & POISE_WORD_STAMP);
 	config_free(cfg);
 	instance_close(i);
+}
+
+Test(cli, flows_are_listed_and_filtered)
+{
+	site();
+	put_flows((const size_t[]){0, 0, 2},
+		  (const __u64[]){POISE_FLOW_EST, POISE_FLOW_NEW, POISE_FLOW_FIN}, 3);
 	host_must(&h, "flows --count");
 	cr_assert_str_eq(h.out, "3\n");
 	host_must(&h, "flows web 10.0.0.1 --count");
 	cr_assert_str_eq(h.out, "2\n");
 	host_must(&h, "flows web state closing --no-header");
-	cr_assert(!strncmp(h.out, "web      10.0.0.3  closing  ", 28), "%s", h.out);
+	cr_assert(!strncmp(h.out, "web      10.0.0.3  tcp       closing  ", 38), "%s", h.out);
 	host_must(&h, "flows idle 1h --count");
 	cr_assert_str_eq(h.out, "0\n");
 	host_must(&h, "flows web --json");
 	cr_assert(strstr(h.out, "\"state\":\"established\""), "%s", h.out);
 	cr_assert(json_tokener_parse(h.out), "%s", h.out);
 	cr_assert_eq(host_poise(&h, "flows state dead"), 2);
+}
+
+/* Words as packets would leave them are freed by the kernel's own program. */
+Test(cli, flows_are_dropped_by_the_same_filters)
+{
+	size_t member[12];
+	__u64 state[12];
+
+	site();
+	for (size_t k = 0; k < 12; k++) {
+		member[k] = k % 3;
+		state[k] = k < 6 ? POISE_FLOW_FIN : POISE_FLOW_RST;
+	}
+	put_flows(member, state, 12);
+	cr_assert_eq(host_poise(&h, "flows drop"), 2);
+	cr_assert(strstr(h.err, "flows drop: which flows? SERVICE, state STATE"), "%s", h.err);
+	cr_assert_eq(host_poise(&h, "flows drop state rset"), 2);
+	cr_assert(strstr(h.err, "did you mean \"reset\"?"), "%s", h.err);
+	cr_assert_eq(host_poise(&h, "flows drop all web"), 2, "%s", h.err);
+	cr_assert_eq(host_poise(&h, "flows drop nobody"), 1);
+	host_must(&h, "flows --count");
+	cr_assert_str_eq(h.out, "12\n", "a refused drop drops nothing");
+	host_must(&h, "flows drop idle 1h");
+	cr_assert_str_eq(h.out, "no such flow is recorded; nothing dropped.\n");
+	host_must(&h, "flows drop web 10.0.0.1 state reset --json");
+	cr_assert(strstr(h.out, "\"flows_dropped\":2"), "%s", h.out);
+	host_must(&h, "flows web 10.0.0.1 --count");
+	cr_assert_str_eq(h.out, "2\n");
+	host_must(&h, "flows drop state closing");
+	cr_assert(!strncmp(h.out, "6 flows dropped.\n", 17), "%s", h.out);
+	host_must(&h, "flows drop web 10.0.0.2");
+	cr_assert(!strncmp(h.out, "2 flows of backend 10.0.0.2 of web dropped.\n", 44), "%s",
+		  h.out);
+	host_must(&h, "flows drop all -q");
+	cr_assert_str_empty(h.out);
+	host_must(&h, "flows --count");
+	cr_assert_str_eq(h.out, "0\n");
 }
 
 Test(cli, watch_paints_in_place_on_a_terminal_and_lines_elsewhere)

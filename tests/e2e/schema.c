@@ -78,6 +78,8 @@ Test(schema, what_is_looked_at)
 		{"stats web 10.0.0.1", "stats", 0},
 		{"flows", "flows", 0},
 		{"flows --count", "flows_count", 0},
+		{"flows client 198.51.100.1 web", "flows_client", 0},
+		{"flows drop web", "flows_drop", 0},
 		{"service list", "service_list", 0},
 		{"address list", "address_list", 0},
 		{"map list", "map_list", 0},

@@ -16,8 +16,8 @@ void site_up(struct site *s)
 	int used;
 
 	s->arms = s->arms ?: 1;
-	used = snprintf(options, sizeof(options), "--backends %d --mode %s --arms %d", s->backends,
-			mode(s), s->arms);
+	used = snprintf(options, sizeof(options), "--clients %d --backends %d --mode %s --arms %d",
+			s->clients ?: 1, s->backends, mode(s), s->arms);
 	if (s->mtu)
 		snprintf(options + used, sizeof(options) - (size_t)used, " --mtu %d", s->mtu);
 	lab_up(&s->lab, options);

@@ -17,6 +17,7 @@ struct site {
 	bool ipip; /* else gue, else l2 */
 	bool gue;
 	const char *keys; /* more of the service, as `service add` takes it; NULL none */
+	int clients;	  /* 0: one */
 	int arms;
 	int mtu; /* of the service's network; 0: as the lab has it */
 	pid_t poised;

@@ -145,6 +145,50 @@ Test(sweep, by_force)
 	cr_assert_eq(sweep(POISE_SWEEP_FORCE, 0, 0).freed, 2);
 }
 
+/* By force and by what a word says: the state exactly, silence from so many seconds on. */
+Test(sweep, by_state_and_silence)
+{
+	static const struct {
+		__u8 state;
+		__u16 idle;
+		__u32 freed;
+	} filters[] = {
+		{POISE_FLOW_RST, 0, 1},
+		{POISE_FLOW_RST, 9, 0},
+		{POISE_FLOW_FIN, 100, 1},
+		{POISE_FLOW_FIN, 0, 1},
+		{0, 601, 0},
+		{0, 600, 1},
+		{POISE_FLOW_NEW, 0, 1},
+		{POISE_FLOW_EST, 1, 0},
+		{0, 65535, 0},
+		{0, 16 * 3600 - 1000, 1},
+		{POISE_FLOW_EST, 0, 1},
+	};
+	__u16 service = native_service(&n, "short");
+
+	put(1, "10.3.0.1", false, POISE_FLOW_EST, 600);
+	put(2, "10.3.0.1", false, POISE_FLOW_EST, 0);
+	put(3, "10.3.0.2", false, POISE_FLOW_FIN, 100);
+	put(4, "10.3.0.2", true, POISE_FLOW_FIN, 99);
+	put(5, "10.3.0.1", false, POISE_FLOW_RST, 5);
+	put(6, "10.3.0.1", false, POISE_FLOW_NEW, 0);
+	put(7, "10.3.0.3", false, POISE_FLOW_EST, 16 * 3600);
+	for (size_t k = 0; k < sizeof(filters) / sizeof(filters[0]); k++) {
+		struct poise_sweep io = {
+			.kind = POISE_SWEEP_FORCE,
+			.service = filters[k].idle > 4000 ? 0 : service,
+			.state = filters[k].state,
+			.idle = filters[k].idle,
+		};
+
+		native_sweep(&n, &io);
+		cr_assert_eq(io.freed, filters[k].freed, "filter %zu freed %u", k, io.freed);
+		for (unsigned int m = 1; m < n.i->meta->members; m++)
+			cr_assert_eq(native_gauge(&n, m), native_live(&n, m), "member %u", m);
+	}
+}
+
 Test(sweep, no_more_buckets_than_asked_for)
 {
 	struct poise_sweep io = {.first = 10, .count = 5, .kind = POISE_SWEEP_FORCE};
