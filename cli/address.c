@@ -4,12 +4,15 @@
  * device is done when the change is committed (settle.c), as for `apply`.
  */
 #include <net/if.h>
+#include <string.h>
 
-#include "../loader/net/claim.h"
+#include "../loader/net/gate.h"
 #include "json.h"
 #include "show.h"
 #include "tabular.h"
 #include "transact.h"
+
+#define NS_PER_S 1000000000ull
 
 static int about(struct cli *c, const char *text)
 {
@@ -119,9 +122,32 @@ int cmd_address_release(struct cli *c)
 
 static const char *state_of(struct net *net, const struct config_address *a)
 {
+	const char *state;
+
 	if (config_address_leaving(a))
 		return "leaving";
-	return a->conf.device[0] ? net_claim_state(net, a) : "unclaimed";
+	if (!a->conf.device[0])
+		return "unclaimed";
+	state = net_claim_state(net, a);
+	return config_address_withdrawn(a) && !strcmp(state, "absent") ? "withdrawn" : state;
+}
+
+/* With why, if it is withdrawn, and since when. */
+static const char *state_words(struct net *net, const struct config_address *a, char *buf,
+			       size_t size)
+{
+	const char *state = state_of(net, a), *why = gate_why_word(a->conf.announced);
+	bool withdrawn = !strcmp(state, "withdrawn");
+
+	snprintf(buf, size, "%s%s%s", state, withdrawn ? " " : "", withdrawn ? why : "");
+	return buf;
+}
+
+static const char *since(const struct config_address *a, char *buf, size_t size)
+{
+	__u64 at = a->conf.device[0] ? a->conf.announced_since : 0, now = cli_now();
+
+	return at ? poise_format_age(now > at ? (now - at) / NS_PER_S : 0, buf, size) : "-";
 }
 
 static void list_json(struct cli *c, struct net *net)
@@ -138,6 +164,8 @@ static void list_json(struct cli *c, struct net *net)
 		json_add_known(one, "device", a->conf.device);
 		json_add_known(one, "owner", cli_owner(a->conf.r.owner));
 		json_add_known(one, "state", state_of(net, a));
+		json_add_known(one, "why", gate_why_word(a->conf.announced));
+		json_add_time(one, "since", a->conf.device[0] ? a->conf.announced_since : 0);
 		json_options(one, OPTION_ADDRESS, &a->conf);
 		json_object_array_add(list, one);
 	}
@@ -163,23 +191,26 @@ static const char *keys_of(const struct config_address *a, char *buf, size_t siz
 
 static void list_text(struct cli *c, struct net *net)
 {
-	char text[POISE_ADDR_TEXT], keys[160];
+	char text[POISE_ADDR_TEXT], state[32], age[32], keys[160];
 	struct table t;
 
 	table_start(&t);
 	if (!c->args.set[OPT_NO_HEADER])
 		table_row(&t, 0,
-			  (const char *const[]){"ADDRESS", "DEVICE", "OWNER", "STATE", "KEYS"}, 5);
+			  (const char *const[]){"ADDRESS", "DEVICE", "OWNER", "STATE", "SINCE",
+						"KEYS"},
+			  6);
 	for (size_t i = 0; i < c->config->addresses; i++) {
 		const struct config_address *a = &c->config->address[i];
 
-		table_row(
-			&t, 0,
-			(const char *const[]){poise_format_addr(&a->conf.addr, text, sizeof(text)),
-					      a->conf.device[0] ? a->conf.device : "-",
-					      cli_owner(a->conf.r.owner), state_of(net, a),
-					      keys_of(a, keys, sizeof(keys))},
-			5);
+		table_row(&t, 0,
+			  (const char *const[]){
+				  poise_format_addr(&a->conf.addr, text, sizeof(text)),
+				  a->conf.device[0] ? a->conf.device : "-",
+				  cli_owner(a->conf.r.owner),
+				  state_words(net, a, state, sizeof(state)),
+				  since(a, age, sizeof(age)), keys_of(a, keys, sizeof(keys))},
+			  6);
 	}
 	table_print(&t, c->out, c->colour);
 }

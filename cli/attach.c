@@ -90,6 +90,7 @@ static int resolve_now(struct cli *c, bool wait)
 		cli_came(c, true);
 		cli_reach(c, false);
 	}
+	cli_settle_alone(c);
 	if (look)
 		cli_note(c, "poised is not running: next hops are not followed (systemctl start "
 			    "poised)");

@@ -89,8 +89,11 @@ void print_address_conf(FILE *out, const struct instance *i, __u64 key, const vo
 
 		fprintf(out, "%scopy %d ", k ? "\n   " : "", k);
 		print_record(out, &a->r);
-		fprintf(out, " address %s device %s put %u ping %u other_ports %u",
-			addr(&a->addr, text), a->device, a->put, a->ping, a->other_ports);
+		fprintf(out,
+			" address %s device %s put %u ping %u other_ports %u "
+			"announce %u announced %u announced_since %llu withdraw_grace %u",
+			addr(&a->addr, text), a->device, a->put, a->ping, a->other_ports,
+			a->announce, a->announced, a->announced_since, a->withdraw_grace);
 		if (a->was[0])
 			fprintf(out, " was %s was_put %u", a->was, a->was_put);
 	}

@@ -61,6 +61,7 @@ void cli_note_addresses(struct cli *c, const struct config_service *svc)
 		char text[POISE_ADDR_TEXT];
 		bool told = false;
 
+		told = config_address_at(c->config, a); /* claimed, if not put there yet */
 		for (unsigned int k = 0; k < i && !told; k++)
 			told = !poise_addr_cmp(&svc->conf.listener[k].addr, a);
 		if (told || on_this_host(all, a))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Claimed addresses after a change; see transact.h. */
-#include "../loader/net/claim.h"
+#include <stdlib.h>
+
+#include "../loader/attach/attach.h"
+#include "../loader/net/gate.h"
 #include "transact.h"
 
 #define TOLD 6 /* one by one, of each sort; a file may claim hundreds */
@@ -29,25 +32,49 @@ static void say_rest(const struct told *t)
 			 done, failed);
 }
 
-void cli_settle(struct cli *c)
+/* Whether any device has the program. */
+static bool attached(struct cli *c)
 {
-	struct poise_error err = {0};
-	struct config *cfg = c->config;
+	struct attach_state *list = NULL;
+	bool any = attach_list(c->instance, &list, NULL) > 0;
+
+	free(list);
+	return any;
+}
+
+static void settle(struct cli *c, struct config *cfg, bool alone)
+{
+	struct gate gate = {.alone = alone};
 	struct told told = {.c = c};
+	struct poise_error err = {0};
 	struct net *net = NULL;
-	int changed;
 
 	if (!cfg->addresses)
 		return;
-	changed = net_open(&net, &err);
-	if (!changed)
-		changed = net_claims_settle(net, cfg, say, &told, &err);
-	say_rest(&told);
-	if (changed > 0 && instance_commit(c->instance, cfg, NULL, &err))
-		changed = -1;
-	if (changed < 0)
+	if (net_open(&net, &err) ||
+	    gate_settle(&gate, net, c->instance, cfg, attached(c), say, &told, &err) < 0)
 		cli_note(c, "claimed addresses were not looked at: %s", err.message);
+	say_rest(&told);
+	gate_free(&gate);
 	net_close(net);
+}
+
+void cli_settle(struct cli *c)
+{
+	settle(c, c->config, false);
+}
+
+void cli_settle_alone(struct cli *c)
+{
+	struct config *cfg;
+
+	if (instance_lock(c->instance, NULL))
+		return;
+	if (!instance_load(c->instance, &cfg, NULL)) {
+		settle(c, cfg, true);
+		config_free(cfg);
+	}
+	instance_unlock(c->instance);
 }
 
 void cli_release_all(struct cli *c)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../loader/net/gate.h"
 #include "attached.h"
 #include "../maps/hash.h"
 
@@ -85,6 +86,34 @@ static void judge_services(const struct cli *c, struct status *s)
 	if (unresolved)
 		remark(&s->notes, "%zu backend%s no next hop (poise show)", unresolved,
 		       unresolved == 1 ? " has" : "s have");
+}
+
+#define NAMED_ADDRESSES 3 /* mostly one cause withdraws them all */
+
+/* No problem in itself: other balancers have them, and what caused it is told as such. */
+static void judge_addresses(const struct cli *c, struct status *s)
+{
+	char text[POISE_ADDR_TEXT], age[32];
+	__u64 now = cli_now();
+
+	for (size_t i = 0; i < c->config->addresses; i++) {
+		const struct config_address *a = &c->config->address[i];
+		__u64 since = a->conf.announced_since;
+
+		if (config_address_leaving(a) || !a->conf.device[0])
+			continue;
+		s->claimed++;
+		if (!config_address_withdrawn(a) || s->withdrawn++ >= NAMED_ADDRESSES)
+			continue;
+		remark(&s->notes, "address %s has been withdrawn from %s for %s: %s",
+		       poise_format_addr(&a->conf.addr, text, sizeof(text)), a->conf.device,
+		       poise_format_age(now > since ? (now - since) / NS_PER_S : 0, age,
+					sizeof(age)),
+		       gate_why(a->conf.announced));
+	}
+	if (s->withdrawn > NAMED_ADDRESSES)
+		remark(&s->notes, "and %zu more addresses (poise address list)",
+		       s->withdrawn - NAMED_ADDRESSES);
 }
 
 /* What applying the boot file would change: somebody changed by hand what came from it. */
@@ -180,6 +209,7 @@ static int gather(struct cli *c, struct status *s)
 				     "(systemctl start poised)");
 	judge_devices(c, s);
 	judge_services(c, s);
+	judge_addresses(c, s);
 	judge_usage(s, &s->services);
 	judge_usage(s, &s->backends);
 	judge_usage(s, &s->table);

@@ -25,6 +25,7 @@ struct status {
 	unsigned int pid;
 	__u64 daemon_since; /* CLOCK_REALTIME ns */
 	struct usage services, backends, table, flows;
+	size_t claimed, withdrawn; /* addresses; withdrawn ones are claimed too */
 	char boot_file[256];
 	char boot_error[512];
 	bool boot_read;

@@ -87,6 +87,8 @@ void status_text(struct cli *c, const struct status *s)
 	usage_line(c, &t, &s->backends);
 	usage_line(c, &t, &s->table);
 	usage_line(c, &t, &s->flows);
+	if (s->claimed)
+		line(&t, "addresses", "%zu claimed, %zu withdrawn", s->claimed, s->withdrawn);
 	boot_line(&t, s);
 	line(&t, "hash-key", "fingerprint %s", s->fingerprint);
 	for (size_t i = 0; i < s->problems.n; i++) {
@@ -164,6 +166,7 @@ static struct json_object *boot_json(const struct status *s)
 void status_json(struct cli *c, const struct status *s)
 {
 	struct json_object *o = json_answer(c), *usage = json_object_new_object();
+	struct json_object *addresses = json_object_new_object();
 
 	json_add_known(o, "status", s->problems.n ? "degraded" : "healthy");
 	json_add_known(o, "instance", c->instance->meta->instance);
@@ -174,6 +177,9 @@ void status_json(struct cli *c, const struct status *s)
 	add_usage(usage, "table_slots", &s->table);
 	add_usage(usage, "flow_slots", &s->flows);
 	json_object_object_add(o, "usage", usage);
+	json_add_u64(addresses, "claimed", s->claimed);
+	json_add_u64(addresses, "withdrawn", s->withdrawn);
+	json_object_object_add(o, "addresses", addresses);
 	json_object_object_add(o, "boot_file", boot_json(s));
 	json_add_known(o, "hash_key_fingerprint", s->fingerprint);
 	json_object_object_add(o, "problems", remarks_json(&s->problems));

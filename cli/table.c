@@ -122,7 +122,8 @@ const struct cli_command cli_commands[] = {
 		 "there already stays whose it is."},
 	{CHANGE, .name = "address set", .run = cmd_address_set, .usage = "ADDR KEY VALUE...",
 	 .complete = "vk", .keys = OPTION_ADDRESS,
-	 .help = "Changes what happens to packets for an address that are for no service.",
+	 .help = "Changes when an address is announced, and what becomes of packets that are for "
+		 "no service.",
 	 .about = "ADDR is claimed, or a service listens on it and it is led here by a router. An "
 		  "address "
 		  "that the host itself has is answered for by the kernel, whatever is set."},

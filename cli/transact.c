@@ -73,18 +73,21 @@ int cli_commit(struct cli *c)
 	cli_came(c, false);
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
-	cli_settle(c);
 	daemon = instance_daemon_runs(c->instance);
-	if (!daemon) {
+	if (daemon) {
+		cli_settle(c);
+	} else {
 		look = cli_resolve(c);
 		tick(c);
 	}
 	instance_unlock(c->instance);
 	if (look)
 		cli_reach(c, daemon);
-	if (!daemon)
+	if (!daemon) {
+		cli_settle_alone(c);
 		cli_note(c, "poised is not running: next hops are not followed (systemctl start "
 			    "poised)");
+	}
 	return 0;
 }
 

@@ -28,6 +28,9 @@ void cli_close(struct cli *c);
 /* Puts claimed addresses on their devices and takes released ones off; the lock is held. Never
  * fails the command: what cannot be done is noted, and poised tries again. */
 void cli_settle(struct cli *c);
+/* The same when poised does not run, and the lock is not held: by what is in force now, since next
+ * hops may have been found that decide whether an address is announced. */
+void cli_settle_alone(struct cli *c);
 /* Takes every claimed address off its device, as far as that can be done: nobody will know of them
  * any more. */
 void cli_release_all(struct cli *c);

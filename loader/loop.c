@@ -3,6 +3,7 @@
  * The loop: timers, the netlink socket, signals. Nothing in it waits for the lock but a reload,
  * which an operator asked for.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -14,8 +15,11 @@
 #define FOLD_MS	   5 /* simulated at 200k connections/s: worst load 1.022 of the mean */
 #define SECOND_MS  1000
 #define DEVICES_MS 100 /* poise attach bumps no generation: looked for so often */
-#define NS_PER_S   1000000000ull
-#define NS_PER_US  1000ull
+/* Of the time that systemd waits for a sign of life: one may be late, or the next. */
+#define SIGNS_OF_LIFE 4
+#define NS_PER_S      1000000000ull
+#define NS_PER_US     1000ull
+#define US_PER_MS     1000ull
 
 static __u64 monotonic(void)
 {
@@ -63,9 +67,7 @@ static void say_status(struct poised *p)
 		return;
 	for (size_t s = 0; s < cfg->services; s++)
 		backends += cfg->service[s]->members;
-	sd_notifyf(0,
-		   "WATCHDOG=1\nSTATUS=%zu services, %zu backends (%zu without next hop), "
-		   "%zu devices",
+	sd_notifyf(0, "STATUS=%zu services, %zu backends (%zu without next hop), %zu devices",
 		   cfg->services, backends, p->follow.plan.unresolved, p->follow.devices);
 }
 
@@ -87,9 +89,17 @@ static void on_second(uv_timer_t *timer)
 	p->follow.news++; /* neighbours to ask again, routes that are old */
 	say_status(p);
 	if (!stands(p->instance)) {
+		settle_removed(&p->settle, &p->follow);
 		log_line(LOG_LEVEL_WARNING, "the instance was removed; nothing is left to keep");
 		uv_stop(&p->loop);
 	}
+}
+
+/* A loop that hangs gives none, and poised is started anew. */
+static void on_alive(uv_timer_t *timer)
+{
+	(void)timer;
+	sd_notify(0, "WATCHDOG=1");
 }
 
 static void on_devices(uv_timer_t *timer)
@@ -150,6 +160,14 @@ static void timer_start(struct poised *p, uv_timer_t *timer, uv_timer_cb cb, __u
 	uv_timer_start(timer, cb, ms, ms);
 }
 
+static void start_watchdog(struct poised *p)
+{
+	uint64_t us;
+
+	if (sd_watchdog_enabled(0, &us) > 0)
+		timer_start(p, &p->alive_timer, on_alive, us / US_PER_MS / SIGNS_OF_LIFE + 1);
+}
+
 static void signal_start(struct poised *p, uv_signal_t *signal, uv_signal_cb cb, int number)
 {
 	uv_signal_init(&p->loop, signal);
@@ -170,6 +188,7 @@ int loop_run(struct poised *p, struct poise_error *err)
 	timer_start(p, &p->fold_timer, on_fold, FOLD_MS);
 	timer_start(p, &p->second_timer, on_second, SECOND_MS);
 	timer_start(p, &p->devices_timer, on_devices, DEVICES_MS);
+	start_watchdog(p);
 	uv_poll_init(&p->loop, &p->network, net_fd(p->follow.net));
 	p->network.data = p;
 	uv_poll_start(&p->network, UV_READABLE, on_network);

@@ -91,6 +91,7 @@ static int run(struct poised *p, struct poise_error *err)
 close:
 	free(p->rates);
 	fold_free(&p->fold);
+	settle_close(&p->settle);
 	follow_close(&p->follow);
 	devices_free(&p->devices);
 	instance_close(p->instance);
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 	switch (p.options.what) {
 	case OPTIONS_HELP: options_help(); return 0;
 	case OPTIONS_VERSION: printf("poised %s (ABI %d)\n", POISE_VERSION, POISE_ABI); return 0;
+	case OPTIONS_WITHDRAW: rc = withdraw_detached(&p.options, &err); break;
 	case OPTIONS_CHECK: rc = check_config(&p.options, &err); break;
 	default: rc = run(&p, &err); break;
 	}

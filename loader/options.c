@@ -22,6 +22,8 @@ static const struct {
 	{'l', "log-level", "LEVEL", "error, warning, notice, info or debug (info)"},
 	{'f', "foreground", NULL, "never fork; this is how poised always runs"},
 	{'n', "check-config", NULL, "read the file, say what is wrong with it, and exit"},
+	{'w', "withdraw-detached", NULL,
+	 "withdraw announced addresses if nothing is attached, and exit"},
 	{'h', "help", NULL, "this text"},
 	{'V', "version", NULL, "print the version and exit"},
 };
@@ -63,6 +65,7 @@ static int option_take(struct options *o, int letter, const char *value, struct 
 		break;
 	case 'f': break;
 	case 'n': o->what = OPTIONS_CHECK; break;
+	case 'w': o->what = OPTIONS_WITHDRAW; break;
 	case 'h': o->what = OPTIONS_HELP; break;
 	case 'V': o->what = OPTIONS_VERSION; break;
 	}

@@ -15,7 +15,7 @@ struct options {
 	const char *state;    /* directory of the last good state */
 	struct instance_where where;
 	int log_level;
-	enum { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_HELP, OPTIONS_VERSION } what;
+	enum { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_WITHDRAW, OPTIONS_HELP, OPTIONS_VERSION } what;
 };
 
 /* 0, or -1 with an error of code USAGE. */

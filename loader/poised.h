@@ -13,7 +13,7 @@
 #include "attach/attach.h"
 #include "boot.h"
 #include "fold.h"
-#include "net/net.h"
+#include "net/gate.h"
 #include "options.h"
 #include "rate.h"
 
@@ -47,7 +47,7 @@ bool follow_devices(struct follow *f);
 /* The lock without waiting: 1, 0 if somebody else holds it, or -1. */
 int follow_try_lock(struct instance *i, struct poise_error *err);
 
-/* ---- settle: claimed addresses on their devices
+/* ---- settle: claimed addresses on their devices, while they can be served
  * -------------------------------------------------*/
 #define SETTLE_DEVICES 64 /* with claimed addresses; on more they are not announced again */
 
@@ -64,10 +64,21 @@ struct settle {
 	__u64 generation, news; /* of follow, when last looked */
 	unsigned int faults;	/* of that look */
 	bool told_fault;
+	struct gate gate;
 };
 
 /* Several times a second: cheap while nothing is claimed or nothing changed. */
 void settle_tick(struct settle *s, struct follow *f);
+/* The instance was removed, programs and all: withdraws what is announced while it can be served.
+ */
+void settle_removed(struct settle *s, struct follow *f);
+void settle_close(struct settle *s);
+
+/* ---- withdraw: what is left to do when poised has ended
+ * -----------------------------------------*/
+/* Takes off the addresses that are announced only while they can be served, if no device has the
+ * program any more; for systemd, to run when the service has stopped. */
+int withdraw_detached(const struct options *o, struct poise_error *err);
 
 /* ---- devices: interfaces that the file names
  * ----------------------------------------------------*/
@@ -117,6 +128,7 @@ struct poised {
 	uv_timer_t fold_timer;
 	uv_timer_t second_timer;
 	uv_timer_t devices_timer;
+	uv_timer_t alive_timer;
 	uv_poll_t network;
 	uv_signal_t hup, term, interrupt;
 };

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Claimed addresses: looked at when the configuration is another one or the network changed, so
- * that what a hand or a new device took off is put back. Looking needs no lock; mending takes it if
- * it is free, and is tried again soon if it is not.
+ * that what a hand or a new device took off is put back; and whether they can be served at each
+ * look, so that they are announced or withdrawn. Looking needs no lock; mending takes it if it is
+ * free, and is tried again soon if it is not.
  */
 #include <net/if.h>
+#include <time.h>
 
 #include "net/announce.h"
 #include "net/claim.h"
 #include "poised.h"
+
+#define NS_PER_S 1000000000ull
 
 /* A switch may forward a moment later than our link is up, and frames may be lost: told anew at
  * each look, which are a second apart at most. */
@@ -31,9 +35,8 @@ static int settle_locked(struct settle *s, struct follow *f, struct poise_error 
 
 	if (instance_load(f->instance, &cfg, err) < 0)
 		return -1;
-	rc = net_claims_settle(f->net, cfg, say, s, err);
-	if (rc > 0)
-		rc = instance_commit(f->instance, cfg, NULL, err);
+	rc = gate_settle(&s->gate, f->net, f->instance, cfg, f->devices && !s->gate.alone, say, s,
+			 err);
 	config_free(cfg);
 	return rc;
 }
@@ -94,19 +97,51 @@ static void announce_again(struct settle *s, const struct follow *f)
 		const struct settle_device *d = device_of(s, address);
 
 		if (d && d->tell && !config_address_leaving(address) &&
-		    address->conf.put != POISE_PUT_FOREIGN)
+		    !config_address_withdrawn(address) && address->conf.put != POISE_PUT_FOREIGN)
 			announce(&address->conf.addr, d->ifindex, address->conf.device, how);
 	}
+}
+
+/* Whether an address is to be announced or withdrawn. */
+static bool gate_moves(struct settle *s, const struct follow *f)
+{
+	struct timespec t;
+	__u64 now;
+
+	if (!f->cfg->addresses)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
+	gate_look(&s->gate, f->instance, f->cfg, f->devices, now);
+	return gate_due(&s->gate, f->cfg, now);
+}
+
+void settle_removed(struct settle *s, struct follow *f)
+{
+	struct poise_error err = {0};
+
+	s->gate.alone = true;
+	if (mend(s, f, &err) && err.code)
+		log_error(LOG_LEVEL_ERROR, &err);
+}
+
+void settle_close(struct settle *s)
+{
+	gate_free(&s->gate);
 }
 
 void settle_tick(struct settle *s, struct follow *f)
 {
 	struct poise_error err = {0};
+	bool moves;
 
-	if (!f->cfg || (s->generation == f->cfg->generation && s->news == f->news))
+	if (!f->cfg)
+		return;
+	moves = gate_moves(s, f);
+	if (!moves && s->generation == f->cfg->generation && s->news == f->news)
 		return;
 	s->faults = 0;
-	if (net_claims_due(f->net, f->cfg, &err) > 0 && !mend(s, f, &err))
+	if ((moves || net_claims_due(f->net, f->cfg, &err) > 0) && !mend(s, f, &err))
 		return;
 	announce_again(s, f);
 	s->generation = f->cfg->generation;

@@ -141,7 +141,9 @@ static void check_addresses(struct check *c)
 		    (!memchr(conf->device, 0, sizeof(conf->device)) ||
 		     !memchr(conf->was, 0, sizeof(conf->was)) || conf->put > POISE_PUT_FOREIGN ||
 		     conf->was_put > POISE_PUT_MARKED || conf->ping > POISE_PING_USABLE ||
-		     conf->other_ports > POISE_OTHER_PASS))
+		     conf->other_ports > POISE_OTHER_PASS ||
+		     conf->announce > POISE_ANNOUNCE_ALWAYS ||
+		     conf->announced > POISE_WITHDRAWN_DETACHED))
 			check_say(c, "address_conf", "entry %u: a record that contradicts itself",
 				  slot);
 	}

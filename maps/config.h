@@ -155,6 +155,12 @@ static inline bool config_address_leaving(const struct config_address *a)
 {
 	return a->conf.r.state == POISE_REC_LEAVING;
 }
+/* It is on its device only while a service on it can serve (loader/net/gate.h). */
+bool config_address_gated(const struct config_address *a);
+static inline bool config_address_withdrawn(const struct config_address *a)
+{
+	return a->conf.announced >= POISE_WITHDRAWN;
+}
 
 /*
  * What single keys cannot say: forward said, a port other than the listener's only with nat and

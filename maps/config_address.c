@@ -141,6 +141,13 @@ int config_address_device(struct config_address *a, const char *device, struct p
 	return 0;
 }
 
+bool config_address_gated(const struct config_address *a)
+{
+	if (a->conf.announce == POISE_ANNOUNCE_AUTO)
+		return !strcmp(a->conf.device, "lo");
+	return a->conf.device[0] && a->conf.announce == POISE_ANNOUNCE_USABLE;
+}
+
 void config_address_leave(struct config_address *a)
 {
 	a->conf.r.state = POISE_REC_LEAVING;

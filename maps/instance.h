@@ -165,6 +165,11 @@ const char *instance_member_state(const struct instance *i, const struct config_
 enum poise_rank instance_member_rank(const struct config_service *svc,
 				     const struct config_member *m, __u64 now_realtime_ns);
 
+/* Whether a new flow would find a backend: one with a next hop that is up, not yet checked,
+ * draining or a sorry one. Those that a failed check leaves to be tried (on-none-up) do not count,
+ * for what asks can send clients where there are better ones. As packets see it this moment. */
+bool instance_usable(const struct instance *i, const struct config_service *svc);
+
 /* Calls one(word) for every used flow word; stops when it returns false. Reads shared memory: no
  * packet waits for it. */
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx);

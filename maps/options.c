@@ -11,6 +11,7 @@
 #define KEEP_MAX	SECONDS(3600)	   /* a 12-bit stamp in seconds wraps at 4096 */
 #define IDLE_MAX	SECONDS(16 * 3600) /* a 12-bit stamp of 16 s wraps at 18 h 12 min */
 #define DRAIN_MAX	SECONDS(7 * 86400) /* a week: whoever needs longer wants no deadline */
+#define WITHDRAW_MAX	SECONDS(3600)	   /* who waits longer wants `always` */
 #define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
 #define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
 #define SERVER_ID_MAX	0xffffffffu	   /* POISE_SERVER_ID_BYTES */
@@ -88,6 +89,13 @@ static const struct option_word others[] = {
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
+static const struct option_word announces[] = {
+	{.word = "auto", .value = POISE_ANNOUNCE_AUTO},
+	{.word = "usable", .value = POISE_ANNOUNCE_USABLE},
+	{.word = "always", .value = POISE_ANNOUNCE_ALWAYS},
+	{0},
+};
+
 #define ADDRESS(field) .scope = OPTION_ADDRESS, .offset = offsetof(struct poise_address_conf, field)
 #define LIMIT(field)   .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
 
@@ -190,6 +198,16 @@ const struct option poise_options[] = {
 	 .words = others, .argument = "refuse|pass",
 	 .help = "Whether packets for ports and protocols that no service listens on are refused, "
 		 "or go to the host."},
+	{ADDRESS(announce), .key = "announce", .type = OPTION_ENUM, .fallback = "auto",
+	 .words = announces, .argument = "auto|usable|always",
+	 .help = "When a claimed address is on its device, for a routing daemon to announce: "
+		 "always, "
+		 "or only while a service on it has a backend that may be chosen; auto is usable "
+		 "on lo "
+		 "and always elsewhere."},
+	{ADDRESS(withdraw_grace), .key = "withdraw-grace", .type = OPTION_DURATION,
+	 .fallback = "3s", .max = WITHDRAW_MAX, .argument = "DURATION",
+	 .help = "How long no such backend is to be had before an address is withdrawn."},
 
 	{LIMIT(services), .key = "services", .type = OPTION_U32, .fallback = "4096", .min = 1,
 	 .max = CONFIG_IDS_MAX, .argument = "NUMBER", .help = "Most services."},

@@ -155,6 +155,18 @@ enum poise_rank instance_member_rank(const struct config_service *svc,
 	return derive_rank(&m->conf, now_realtime_ns);
 }
 
+bool instance_usable(const struct instance *i, const struct config_service *svc)
+{
+	for (size_t m = 0; m < svc->members; m++) {
+		const struct poise_member *seen = &i->members[svc->member[m].id];
+
+		if (seen->service == svc->id && (seen->live & POISE_L_RANK) < POISE_RANK_FAILED &&
+		    is_reached(i, svc, &svc->member[m]))
+			return true;
+	}
+	return false;
+}
+
 /* The fault that weighs most comes first. */
 const char *instance_member_state(const struct instance *i, const struct config_service *svc,
 				  const struct config_member *m)

@@ -88,6 +88,8 @@ static bool is_due(const struct config_address *a, const struct placed_list *l)
 
 	if (config_address_leaving(a) || a->conf.was[0])
 		return true;
+	if (config_address_withdrawn(a))
+		return p;
 	return ifindex && (!p || net_placed_put(p, a->conf.put) != a->conf.put);
 }
 
@@ -216,7 +218,7 @@ static void act(struct settler *s, struct config_address *a, bool *off)
 	*off = true;
 	if (a->conf.was[0])
 		*off = take_off(s, a, a->conf.was, a->conf.was_put);
-	if (config_address_leaving(a))
+	if (config_address_leaving(a) || config_address_withdrawn(a))
 		*off &= take_off(s, a, a->conf.device, a->conf.put);
 	else
 		put_on(s, a);

@@ -49,7 +49,7 @@ Test(address, claimed_and_released)
 {
 	host_must(&h, "address claim " FOUR " e0");
 	cr_assert(strstr(h.out, "put on e0, announced"), "%s", h.out);
-	host_must(&h, "address claim " SIX " lo");
+	host_must(&h, "address claim " SIX " lo announce always");
 	expect_on("e0", FOUR "/32", true);
 	expect_on("lo", SIX "/128", true);
 	expect_state(FOUR, "on");
@@ -69,7 +69,9 @@ Test(address, claimed_and_released)
 Test(address, keys)
 {
 	host_must(&h, "address claim " FOUR " lo ping usable");
+	cr_expect(strstr(h.out, "waits to be put on lo: no service listens on it"), "%s", h.out);
 	host_must(&h, "address list");
+	cr_expect(strstr(h.out, "withdrawn no-service"), "%s", h.out);
 	cr_expect(strstr(h.out, "ping usable"), "%s", h.out);
 	host_must(&h, "service add other 192.0.2.77:80 forward l2");
 	host_must(&h, "address set 192.0.2.77 other-ports pass");
@@ -121,6 +123,40 @@ Test(address, moves_and_follows_the_file)
 	host_must(&h, "apply %s", host_file(&h, "b.yaml", "addresses: []\n"));
 	expect_on("lo", FOUR "/32", false);
 	expect_on("e0", SIX "/128", false);
+}
+
+/* On lo only while it can be served; without poised, as far as the commands themselves can tell. */
+Test(address, announced_while_usable)
+{
+	host_must(&h, "address claim " FOUR " lo");
+	expect_on("lo", FOUR "/32", false);
+	host_must(&h, "service add web " FOUR ":80 forward l2");
+	cr_assert_not(strstr(h.out, "address claim"), "it is claimed: %s", h.out);
+	expect_state(FOUR, "withdrawn no-backend");
+	host_must(&h, "backend add web 10.0.0.1");
+	cr_assert(strstr(h.out, "address " FOUR ": announced"), "%s", h.out);
+	expect_on("lo", FOUR "/32", true);
+	expect_state(FOUR, "on");
+	host_must(&h, "backend disable web 10.0.0.1");
+	expect_on("lo", FOUR "/32", true); /* nobody counts the grace */
+	host_must(&h, "backend enable web 10.0.0.1");
+	host_must(&h, "detach e0");
+	cr_assert(strstr(h.out, "withdrawn: poise is attached to no device"), "%s", h.out);
+	expect_on("lo", FOUR "/32", false);
+	expect_state(FOUR, "withdrawn detached");
+	host_poise(&h, "status");
+	cr_assert(strstr(h.out, "1 claimed, 1 withdrawn"), "%s", h.out);
+	host_must(&h, "attach e0");
+	expect_on("lo", FOUR "/32", true);
+	host_must(&h, "detach e0");
+	host_must(&h, "address set " FOUR " announce always");
+	expect_on("lo", FOUR "/32", true);
+	host_must(&h, "address set " FOUR " announce usable");
+	expect_on("lo", FOUR "/32", false);
+	host_must(&h, "map check");
+	host_must(&h, "address release " FOUR);
+	host_must(&h, "address list --no-header");
+	cr_assert_str_empty(h.out);
 }
 
 Test(address, refusals)

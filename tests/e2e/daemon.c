@@ -283,7 +283,8 @@ Test(daemon, tells_systemd, .timeout = 60)
 
 	lab_up(&lab, "--backends 2");
 	write_file("web");
-	pid = lab_start(&lab, "lb1", "env NOTIFY_SOCKET=%s poised " CONFIG, at.sun_path);
+	pid = lab_start(&lab, "lb1", "env NOTIFY_SOCKET=%s WATCHDOG_USEC=1000000 poised " CONFIG,
+			at.sun_path);
 	told(fd, "READY=1");
 	told(fd, "STATUS=1 services, 2 backends (0 without next hop), 1 devices");
 	told(fd, "WATCHDOG=1");

@@ -283,6 +283,7 @@ static void address_set(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
 	cfg->address[0].conf.ping = POISE_PING_NO;
+	cfg->address[0].conf.announced = POISE_WITHDRAWN_NO_BACKEND;
 	claim(cfg, "192.0.2.9", "")->conf.other_ports = POISE_OTHER_PASS;
 }
 

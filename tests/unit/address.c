@@ -84,7 +84,7 @@ Test(address, keys_read_back_as_saved)
 	free(saved);
 	saved = config_save(cfg, CONFIG_SAVE_ALL);
 	cr_expect(strstr(saved, "{ address: 192.0.2.10, claim: lo, ping: usable, "
-				"other-ports: refuse }"));
+				"other-ports: refuse, announce: auto, withdraw-grace: 3s }"));
 	free(saved);
 	config_free(cfg);
 }

@@ -89,6 +89,8 @@ Test(option, defaults)
 		{OPTION_INTERFACE, "shared", "no"},
 		{OPTION_ADDRESS, "ping", "yes"},
 		{OPTION_ADDRESS, "other-ports", "refuse"},
+		{OPTION_ADDRESS, "announce", "auto"},
+		{OPTION_ADDRESS, "withdraw-grace", "3s"},
 		{OPTION_LIMIT, "services", "4096"},
 		{OPTION_LIMIT, "backends", "32768"},
 		{OPTION_LIMIT, "listeners", "65536"},
