@@ -24,7 +24,6 @@ static __always_inline bool answer_read_ip4(struct xdp_md *ctx, struct asked *a)
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 l3 = a->l3;
 	struct iphdr *ip;
-	__u8 first;
 
 	BOUND(l3, ASKED_L3);
 	ip = data + l3;
@@ -35,8 +34,7 @@ static __always_inline bool answer_read_ip4(struct xdp_md *ctx, struct asked *a)
 	a->df = !!(ip->frag_off & bpf_htons(IP4_DF));
 	a->src.w[3] = ip->saddr;
 	a->dst.w[3] = ip->daddr;
-	first = a->src.b[12];
-	return first && first != 127 && first < 224 && ip->saddr != ip->daddr;
+	return asked_by_host(a);
 }
 
 static __always_inline bool answer_read_ip6(struct xdp_md *ctx, struct asked *a)
@@ -55,9 +53,7 @@ static __always_inline bool answer_read_ip6(struct xdp_md *ctx, struct asked *a)
 	a->proto = found >> 16;
 	addr_copy(&a->src, &ip->saddr);
 	addr_copy(&a->dst, &ip->daddr);
-	/* ::/64 holds what is unspecified, loopback, or an IPv4 address in disguise. */
-	return a->src.b[0] != 0xff && a->src.q[0] &&
-	       (a->src.q[0] != a->dst.q[0] || a->src.q[1] != a->dst.q[1]);
+	return asked_by_host(a);
 }
 
 static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a)
@@ -126,7 +122,7 @@ __noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 whe
 	kind = answer_kind(&a, reason);
 	if (kind == LIMIT_KINDS)
 		return XDP_DROP;
-	if (!limit_take(kind, a.v6 ? a.src.q[0] : a.src.q[1])) {
+	if (!limit_take(kind, asked_source(&a))) {
 		count_reason(service, POISE_R_ANSWER_LIMITED);
 		return XDP_DROP;
 	}

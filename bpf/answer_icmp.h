@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICMP errors about a packet that is not forwarded: port unreachable, time exceeded, too big (RFC
- * 792, RFC 4443). The packet moves back and becomes the quotation, as much of it as fits into 576
- * bytes (RFC 1812, 4.3.2.3) or 1280.
+ * ICMP errors about a packet that is not forwarded, or got lost behind us (relay.h): port or host
+ * unreachable, time exceeded, too big (RFC 792, RFC 4443). The packet moves back and becomes the
+ * quotation, as much of it as fits into 576 bytes (RFC 1812, 4.3.2.3) or 1280.
  */
 #ifndef POISE_ANSWER_ICMP_H
 #define POISE_ANSWER_ICMP_H
@@ -56,6 +56,8 @@ static __always_inline void answer_fill4(struct answer_error *e, __u32 reason, _
 {
 	e->type = bpf_htons(3 << 8 | 3); /* unreachable: port */
 	e->rest = 0;
+	if (reason == POISE_R_NO_NEXT_HOP)
+		e->type = bpf_htons(3 << 8 | 1); /* unreachable: host */
 	if (reason == POISE_R_TTL)
 		e->type = bpf_htons(11 << 8); /* time exceeded in transit */
 	if (reason == POISE_R_TOO_BIG) {
@@ -68,6 +70,8 @@ static __always_inline void answer_fill6(struct answer_error *e, __u32 reason, _
 {
 	e->type = bpf_htons(1 << 8 | 4); /* unreachable: port */
 	e->rest = 0;
+	if (reason == POISE_R_NO_NEXT_HOP)
+		e->type = bpf_htons(1 << 8 | 3); /* unreachable: address */
 	if (reason == POISE_R_TTL)
 		e->type = bpf_htons(3 << 8); /* time exceeded in transit */
 	if (reason == POISE_R_TOO_BIG) {

@@ -36,6 +36,25 @@ struct asked {
 	__s32 payload;
 };
 
+/* May its source be answered? Only if that is a single host's address (RFC 1122, 3.2.2; RFC 4443,
+ * 2.4). */
+static __always_inline bool asked_by_host(const struct asked *a)
+{
+	__u8 first = a->src.b[12];
+
+	if (!a->v6)
+		return first && first != 127 && first < 224 && a->src.w[3] != a->dst.w[3];
+	/* ::/64 holds what is unspecified, loopback, or an IPv4 address in disguise. */
+	return a->src.b[0] != 0xff && a->src.q[0] &&
+	       (a->src.q[0] != a->dst.q[0] || a->src.q[1] != a->dst.q[1]);
+}
+
+/* What of its source the limit of answers goes by. */
+static __always_inline __u64 asked_source(const struct asked *a)
+{
+	return a->v6 ? a->src.q[0] : a->src.w[3];
+}
+
 /* The link header's half-words, with room for all tags. */
 #define LINK_HALVES ((ETH_HLEN + POISE_PATH_MAX_VLANS * sizeof(struct vlan_tag)) / 2)
 
@@ -55,21 +74,36 @@ static __always_inline bool link_read(struct xdp_md *ctx, struct link *l)
 	return true;
 }
 
-/* Back to whom it came from. What is behind a shorter link header is written over next. */
-static __always_inline bool link_write(struct xdp_md *ctx, const struct link *l)
+/* Writes so many bytes of it: 14, 18 or all 22. */
+static __always_inline bool link_write(struct xdp_md *ctx, const struct link *l, __u32 bytes)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u16 *half = data;
 
 	if ((void *)(half + LINK_HALVES) > end)
 		return false;
-	for (int i = 0; i < 3; i++) {
-		half[i] = l->half[i + 3];
-		half[i + 3] = l->half[i];
-	}
-	for (__u32 i = 6; i < LINK_HALVES; i++)
+	for (int i = 0; i < 7; i++)
 		half[i] = l->half[i];
+	if (bytes > 14) {
+		half[7] = l->half[7];
+		half[8] = l->half[8];
+	}
+	if (bytes > 18) {
+		half[9] = l->half[9];
+		half[10] = l->half[10];
+	}
 	return true;
+}
+
+/* Back to whom it came from. */
+static __always_inline void link_turn(struct link *l)
+{
+	for (int i = 0; i < 3; i++) {
+		__u16 half = l->half[i];
+
+		l->half[i] = l->half[i + 3];
+		l->half[i + 3] = half;
+	}
 }
 
 /* Keeps so many bytes of the IP packet, makes room for `extra` in front of it, and turns the link
@@ -79,8 +113,11 @@ static __always_inline bool asked_turn(struct xdp_md *ctx, const struct asked *a
 {
 	struct link l;
 
-	return link_read(ctx, &l) && !frame_trim(ctx, a->l3 + keep) &&
-	       (!extra || !bpf_xdp_adjust_head(ctx, -(int)extra)) && link_write(ctx, &l);
+	if (!link_read(ctx, &l))
+		return false;
+	link_turn(&l);
+	return !frame_trim(ctx, a->l3 + keep) &&
+	       (!extra || !bpf_xdp_adjust_head(ctx, -(int)extra)) && link_write(ctx, &l, a->l3);
 }
 
 static __always_inline void asked_ip4(const struct asked *a, struct outer4 *o, __u32 proto,

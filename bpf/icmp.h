@@ -58,29 +58,46 @@ __noinline __u32 icmp_quote6(struct xdp_md *ctx, __u32 at)
 	return parse_extensions(ctx, at + sizeof(*f), f->next);
 }
 
-/* The quoted packet's receiver becomes p->src; false if its sender is not p->dst. */
-static __always_inline bool icmp_ends(struct xdp_md *ctx, struct packet *p, __u32 at)
+/* Who sent the packet that is quoted at `at`, and to whom; false if there is no whole header. */
+static __always_inline bool icmp_ends(struct xdp_md *ctx, __u32 at, bool v6, union poise_addr *from,
+				      union poise_addr *to)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 
 	BOUND(at, 0x7ff);
-	if (p->v6) {
+	if (v6) {
 		struct ipv6hdr *ip = data + at;
-		union poise_addr from;
 
 		if ((void *)(ip + 1) > end)
 			return false;
-		addr_copy(&from, &ip->saddr);
-		addr_copy(&p->src, &ip->daddr);
-		return from.q[0] == p->dst.q[0] && from.q[1] == p->dst.q[1];
+		addr_copy(from, &ip->saddr);
+		addr_copy(to, &ip->daddr);
 	} else {
 		struct iphdr *ip = data + at;
 
 		if ((void *)(ip + 1) > end)
 			return false;
-		p->src.q[1] = addr_mapped(ip->daddr);
-		return addr_mapped(ip->saddr) == p->dst.q[1];
+		*from = (union poise_addr){.q = {0, addr_mapped(ip->saddr)}};
+		*to = (union poise_addr){.q = {0, addr_mapped(ip->daddr)}};
 	}
+	return true;
+}
+
+static __always_inline bool icmp_same(const union poise_addr *a, const union poise_addr *b)
+{
+	return a->q[0] == b->q[0] && a->q[1] == b->q[1];
+}
+
+/* Does the header of an ICMP error begin at `at`? */
+static __always_inline bool icmp_is_error(struct xdp_md *ctx, __u32 at, bool v6)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 errors = v6 ? ICMP6_ERRORS : ICMP4_ERRORS;
+	__u8 *type;
+
+	BOUND(at, 0x7ff);
+	type = data + at;
+	return (void *)(type + 1) <= end && *type <= 31 && errors >> *type & 1;
 }
 
 /* Makes p the packet that the flow's client would send: protocol and ports of the quote, reversed;
@@ -88,19 +105,17 @@ static __always_inline bool icmp_ends(struct xdp_md *ctx, struct packet *p, __u3
 static __always_inline bool icmp_reverse(struct xdp_md *ctx, struct packet *p, __u32 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 errors = p->v6 ? ICMP6_ERRORS : ICMP4_ERRORS, found, ports;
-	__u8 *type;
+	union poise_addr from;
+	__u32 found, ports;
 
-	BOUND(at, 0x7ff);
-	type = data + at;
-	if ((void *)(type + 1) > end || *type > 31 || !(errors >> *type & 1))
+	if (!icmp_is_error(ctx, at, p->v6))
 		return false;
 	at += ICMP_HEADER;
 	found = p->v6 ? icmp_quote6(ctx, at) : icmp_quote4(ctx, at);
 	p->proto = found >> 16;
 	if (p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)
 		return false;
-	if (!icmp_ends(ctx, p, at))
+	if (!icmp_ends(ctx, at, p->v6, &from, &p->src) || !icmp_same(&from, &p->dst))
 		return false;
 	at = found;
 	BOUND(at, 0x7ff);

@@ -203,6 +203,16 @@ static __always_inline __be16 parse_link(struct xdp_md *ctx, struct packet *p)
 	return type;
 }
 
+/* Of a packet of any kind, fragments too, the IP header; *l4 is where it ends. */
+static __always_inline bool parse_ip(struct xdp_md *ctx, struct packet *p, __u32 *l4)
+{
+	__be16 type = parse_link(ctx, p);
+
+	if (type == bpf_htons(ETH_P_IP))
+		return parse_ip4(ctx, p, l4, false);
+	return type == bpf_htons(ETH_P_IPV6) && parse_ip6(ctx, p, l4);
+}
+
 static __always_inline bool parse(struct xdp_md *ctx, struct packet *p)
 {
 	__be16 type = parse_link(ctx, p);

@@ -11,15 +11,7 @@
 #include "forward.h"
 #include "fragment.h"
 #include "icmp.h"
-
-static __always_inline bool rare_parse(struct xdp_md *ctx, struct packet *p, __u32 *l4)
-{
-	__be16 type = parse_link(ctx, p);
-
-	if (type == bpf_htons(ETH_P_IP))
-		return parse_ip4(ctx, p, l4, false);
-	return type == bpf_htons(ETH_P_IPV6) && parse_ip6(ctx, p, l4);
-}
+#include "relay.h"
 
 /* Whom a fragment goes to, 0, or FRAGMENT_*. */
 __noinline answer_t rare_fragment(struct xdp_md *ctx)
@@ -29,7 +21,7 @@ __noinline answer_t rare_fragment(struct xdp_md *ctx)
 	answer_t answer;
 	__u32 l4;
 
-	if (!rare_parse(ctx, &p, &l4))
+	if (!parse_ip(ctx, &p, &l4))
 		return 0;
 	if (!fragment_read(ctx, &p, l4, &f))
 		return FRAGMENT_NONE;
@@ -48,7 +40,7 @@ static __always_inline answer_t rare_first(struct xdp_md *ctx)
 	answer_t answer;
 	__u32 l4;
 
-	if (!rare_parse(ctx, &p, &l4) || !fragment_read(ctx, &p, l4, &f))
+	if (!parse_ip(ctx, &p, &l4) || !fragment_read(ctx, &p, l4, &f))
 		return 0;
 	answer = fragment_first(ctx, &p, &f);
 	if (IS_DROP(answer))
@@ -62,7 +54,7 @@ __noinline answer_t rare_icmp(struct xdp_md *ctx)
 	answer_t answer;
 	__u32 l4;
 
-	if (!rare_parse(ctx, &p, &l4) || p.proto != (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
+	if (!parse_ip(ctx, &p, &l4) || p.proto != (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
 		return 0;
 	answer = icmp_error(ctx, &p, l4);
 	if (IS_DROP(answer))
@@ -78,7 +70,7 @@ __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 	int verdict;
 	__u32 l4;
 
-	if (!m || !rare_parse(ctx, &p, &l4))
+	if (!m || !parse_ip(ctx, &p, &l4))
 		return XDP_DROP;
 	p.service = m->service;
 	if (p.ttl <= 1)
@@ -91,6 +83,24 @@ __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 	return verdict;
 }
 
+/* What neither is a fragment nor quotes one of a service's packets may quote one of our own. */
+__noinline int rare_outer(struct xdp_md *ctx)
+{
+	struct relay r = {};
+	struct poise_member *m;
+
+	if (!relay_read(ctx, &r))
+		return XDP_PASS;
+	r.member = relay_member(ctx, r.inner, r.end);
+	if (r.member == RELAY_SHORT ? r.proto == IPPROTO_UDP : !relay_judge(ctx, &r))
+		return XDP_PASS;
+	if (r.why)
+		return relay_answer(ctx, &r);
+	m = member_get(r.member);
+	count_reason(m ? m->service : 0, POISE_R_OUTER_PASSED);
+	return XDP_PASS;
+}
+
 static __always_inline int rare(struct xdp_md *ctx)
 {
 	answer_t answer = rare_fragment(ctx);
@@ -99,6 +109,8 @@ static __always_inline int rare(struct xdp_md *ctx)
 	if (answer == FRAGMENT_NONE) {
 		event = POISE_R_ICMP_ERROR;
 		answer = rare_icmp(ctx);
+		if (!answer)
+			return rare_outer(ctx);
 	} else if (answer == FRAGMENT_FIRST) {
 		answer = rare_first(ctx);
 	}

@@ -403,7 +403,12 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(ANSWER_LIMITED, "answer-limited", "not answered: the limit of answers was reached")      \
 	R(QUIC, "quic-routed", "a QUIC packet went to the backend that its connection id names")   \
 	R(FRAGMENTS, "fragment-forwarded", "a fragment went where its datagram belongs")           \
-	R(FRAGMENT_GUESS, "fragment-guessed", "a later fragment before the first chose the backend")
+	R(FRAGMENT_GUESS, "fragment-guessed",                                                      \
+	  "a later fragment before the first chose the backend")                                   \
+	R(OUTER_RELAYED, "outer-error-relayed",                                                    \
+	  "a router's ICMP error about an encapsulated packet was passed on to the client")        \
+	R(OUTER_PASSED, "outer-error-passed",                                                      \
+	  "an ICMP error about an encapsulated packet was left to the host")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,

@@ -36,14 +36,15 @@ static unsigned int reason_named(const char *word)
 	return 0;
 }
 
-/* The lines that "SERVICE REASON [EVENT]" names, as a set of bits. */
+/* The lines that "SERVICE REASON [EVENT]" names, as a set of bits; SERVICE none: what belongs to
+ * none of them. */
 static unsigned int find_reasons(const struct rig *r, const char *text, __u16 *service)
 {
 	char name[POISE_NAME_MAX], reason[64], event[64];
 	int words = sscanf(text, "%63s %63s %63s", name, reason, event);
 
 	cr_assert(words >= 2, "a test's own words: %s", text);
-	*service = rig_service(r, name);
+	*service = strcmp(name, "none") ? rig_service(r, name) : 0;
 	return 1u << reason_named(reason) | (words > 2 ? 1u << reason_named(event) : 0);
 }
 
@@ -80,7 +81,7 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 	}
 	for (__u32 s = 0; s < r->i->meta->services; s++)
 		for (unsigned int k = 0; k < POISE_REASON_SLOTS; k++) {
-			bool it = service && s == service && set >> k & 1;
+			bool it = s == service && set >> k & 1;
 			__u64 more = is->service[s].count[k] - was->service[s].count[k];
 
 			if (wrong("drops of service", s, it ? times : 0, (long long)more)) {

@@ -53,6 +53,9 @@ bool frame_equal(const struct frame *a, const struct frame *b);
 /* Both side by side, layers that differ marked, and the first byte that does, to stderr. */
 void frame_print_difference(const struct frame *expected, const struct frame *actual);
 
+/* Are all checksums right of an answer without tags: IP, TCP without options, ICMP? */
+bool frame_sound(const struct frame *f);
+
 /* Where the IP packet ends by its own account, from the frame's start; 0: it is not IP. */
 size_t frame_ip_end(const struct frame *f);
 /* Offset of the (outer) IP header; 0: none. */
