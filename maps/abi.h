@@ -222,8 +222,10 @@ struct poise_member {
 	__u16 fade;	/* admitted share in 1/65536, with POISE_L_FADING */
 	__u16 gue_port; /* network order: destination of mode gue */
 	__u16 spare0;
-	__u32 max_conns; /* live flows; 0: any number */
-	__u32 spare[3];
+	__u32 max_conns;  /* live flows; 0: any number */
+	__u32 fade_until; /* fade counts up to this second of the stamps' clock: poised keeps it up
+			   */
+	__u32 spare[2];
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
@@ -520,6 +522,8 @@ struct poise_listener_conf {
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);
 
+#define POISE_FADE_AUTO 0xffffffffu
+
 /* Durations are milliseconds in configuration records. */
 struct poise_service_conf {
 	struct poise_record r;
@@ -562,7 +566,10 @@ struct poise_service_conf {
 	__u64 cycle_key;  /* whose slots these are (cycle.h) */
 	__u32 cycle_at;	  /* the slots of its cycle in `table`; 0: none */
 	__u32 cycle_slots;
-	__u8 spare[788];
+	__u32 fade_in;	     /* ms; POISE_FADE_AUTO: by the policy */
+	__u16 fade_exponent; /* in hundredths */
+	__u8 fade_floor;     /* percent */
+	__u8 spare[781];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
@@ -591,7 +598,8 @@ struct poise_member_conf {
 	__u64 deadline;	    /* draining, leaving: when it ends, CLOCK_REALTIME ns; 0 none */
 	__u32 max_conns;    /* live flows; 0: any number */
 	__u8 max_conns_set; /* 0: the service's */
-	__u8 spare[115];
+	__u8 fades;	    /* it came while others were up: fades in from `since` on */
+	__u8 spare[114];
 };
 
 POISE_ASSERT_SIZE(struct poise_member_conf, 248);
