@@ -18,6 +18,14 @@
  * each look, which are a second apart at most. */
 #define ANNOUNCEMENTS 4
 
+static __u64 clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
+}
+
 static void say(void *ctx, bool fault, const char *sentence)
 {
 	struct settle *s = ctx;
@@ -35,8 +43,7 @@ static int settle_locked(struct settle *s, struct follow *f, struct poise_error 
 
 	if (instance_load(f->instance, &cfg, err) < 0)
 		return -1;
-	rc = gate_settle(&s->gate, f->net, f->instance, cfg, f->devices && !s->gate.alone, say, s,
-			 err);
+	rc = gate_settle(&s->gate, f->net, f->instance, cfg, f->devices, say, s, err);
 	config_free(cfg);
 	return rc;
 }
@@ -105,13 +112,10 @@ static void announce_again(struct settle *s, const struct follow *f)
 /* Whether an address is to be announced or withdrawn. */
 static bool gate_moves(struct settle *s, const struct follow *f)
 {
-	struct timespec t;
-	__u64 now;
+	__u64 now = clock_now();
 
 	if (!f->cfg->addresses)
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
 	gate_look(&s->gate, f->instance, f->cfg, f->devices, now);
 	return gate_due(&s->gate, f->cfg, now);
 }
@@ -120,8 +124,13 @@ void settle_removed(struct settle *s, struct follow *f)
 {
 	struct poise_error err = {0};
 
+	if (!f->cfg || !f->cfg->addresses)
+		return;
+	/* There is nothing to lock or to commit to any more: what we know is all that is known. */
 	s->gate.alone = true;
-	if (mend(s, f, &err) && err.code)
+	gate_look(&s->gate, f->instance, f->cfg, false, clock_now());
+	gate_decide(&s->gate, f->cfg, say, s);
+	if (net_claims_settle(f->net, f->cfg, say, s, &err) < 0)
 		log_error(LOG_LEVEL_ERROR, &err);
 }
 

@@ -27,6 +27,7 @@ bpftool:bpftool
 /usr/include/uv.h:libuv1-dev
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
+bird:bird2
 ip:iproute2
 ethtool:ethtool
 ping:iputils-ping

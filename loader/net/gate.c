@@ -210,8 +210,9 @@ static void say_change(const struct speaker *s, const struct config_address *a, 
 		    gate_why(now));
 }
 
-static int store(const struct gate *g, struct config *cfg, const struct speaker *s)
+int gate_decide(const struct gate *g, struct config *cfg, net_claim_say how, void *ctx)
 {
+	const struct speaker s = {how, ctx};
 	__u64 now = clock_ns(CLOCK_MONOTONIC);
 	int changed = 0;
 
@@ -225,7 +226,7 @@ static int store(const struct gate *g, struct config *cfg, const struct speaker 
 		/* Another reason for the same is no event. */
 		if (before < POISE_WITHDRAWN || judged < POISE_WITHDRAWN)
 			a->conf.announced_since = clock_ns(CLOCK_REALTIME);
-		say_change(s, a, before);
+		say_change(&s, a, before);
 		changed++;
 	}
 	return changed;
@@ -234,13 +235,12 @@ static int store(const struct gate *g, struct config *cfg, const struct speaker 
 int gate_settle(struct gate *g, struct net *n, struct instance *i, struct config *cfg,
 		bool attached, net_claim_say how, void *ctx, struct poise_error *err)
 {
-	const struct speaker s = {how, ctx};
 	int judged, settled;
 
 	if (!cfg->addresses)
 		return 0;
 	gate_look(g, i, cfg, attached, clock_ns(CLOCK_MONOTONIC));
-	judged = store(g, cfg, &s);
+	judged = gate_decide(g, cfg, how, ctx);
 	settled = net_claims_settle(n, cfg, how, ctx, err);
 	if (settled < 0)
 		return -1;

@@ -44,6 +44,9 @@ void gate_look(struct gate *g, const struct instance *i, const struct config *cf
 	       __u64 now);
 /* Whether a judgement at `now` of what was found, in the same cfg, differs from the record. */
 bool gate_due(const struct gate *g, const struct config *cfg, __u64 now);
+/* Judges what was found, notes it in the records of the same cfg, and says what changed for
+ * anybody. Returns how many records are others now. */
+int gate_decide(const struct gate *g, struct config *cfg, net_claim_say say, void *ctx);
 /* Looks, judges, settles (claim.h) and commits. The lock is held since before cfg was loaded.
  * Returns how many records changed, or -1. */
 int gate_settle(struct gate *g, struct net *n, struct instance *i, struct config *cfg,

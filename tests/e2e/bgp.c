@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The announcing gate with a routing daemon: BIRD on the balancer exports what stands on lo, BIRD
+ * on the router learns it, and clients reach the service by that route alone. Both run the files of
+ * docs/examples as they are.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "tests/support/site.h"
+
+#define ALWAYS	    "192.0.2.20"
+#define GRACE	    0.5 /* s: three by default */
+#define SOON	    10	/* s: an idle machine takes a tenth of one beyond the grace */
+#define RECIPES	    "docs/examples/"
+#define BIRD	    "bird -f -s /run/bird.ctl -P /run/bird.pid -c " RECIPES
+#define LEARNT(vip) "ip route show proto bird | grep -q '^" vip " '"
+#define LEARNT_BOTH LEARNT(SITE_VIP4) " && ip -6 route show proto bird | grep -q '^" SITE_VIP6 " '"
+#define LEARNT_NONE                                                                                \
+	"! " LEARNT(SITE_VIP4) " && ! ip -6 route show proto bird | grep -q '^" SITE_VIP6 " '"
+
+static struct site s = {.backends = 2};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Both families' addresses are on lo and the router has a route to them; or are not, and has none.
+ * The time it took is told, not judged. */
+static void announced(bool yes, const char *when)
+{
+	double begin = now();
+
+	lab_until(&s.lab, "router", SOON, "%s", yes ? LEARNT_BOTH : LEARNT_NONE);
+	cr_log_info("%s: %s within %.2f s", when, yes ? "announced" : "withdrawn", now() - begin);
+	lab_must(&s.lab, "lb1",
+		 "test $(ip -br address show dev lo | grep -cw -e " SITE_VIP4 "/32 -e " SITE_VIP6
+		 "/128) = %d",
+		 yes);
+	lab_must(&s.lab, "lb1", "poise address list | grep -c ' %s' | grep -qx %d",
+		 yes ? "on " : "withdrawn", yes ? 3 : 2);
+}
+
+static void served(bool yes)
+{
+	static const char *const at[] = {SITE_VIP4, "[" SITE_VIP6 "]"};
+
+	for (int v = 0; v < 2; v++)
+		cr_assert_eq(
+			lab_run(&s.lab, "c1", NULL, "load http %s:80 --count 1 --timeout 1", at[v]),
+			!yes, "%s", at[v]);
+}
+
+/* Whatever would happen in time has time to. */
+static void stays_announced(const char *when)
+{
+	for (double end = now() + 2 * GRACE; now() < end;)
+		cr_assert_eq(lab_run(&s.lab, "router", NULL, "%s", LEARNT_BOTH), 0, "%s", when);
+}
+
+static void balancer(const char *command)
+{
+	lab_must(&s.lab, "lb1", "poise %s", command);
+}
+
+static void up(void)
+{
+	site_up(&s);
+	/* Nothing but what is announced leads to the service. */
+	lab_must(&s.lab, "router", "ip route del 192.0.2.0/24 && ip -6 route del 2001:db8:a::/64");
+	lab_start(&s.lab, "router", BIRD "bird-router.conf");
+	lab_start(&s.lab, "router", "ip monitor route");
+	lab_start(&s.lab, "lb1", BIRD "bird.conf");
+	site_attach(&s);
+	balancer("address claim " ALWAYS " lo announce always");
+	balancer("address claim " SITE_VIP4 " lo withdraw-grace 500ms");
+	balancer("address claim " SITE_VIP6 " lo withdraw-grace 500ms");
+	lab_until(&s.lab, "router", SOON, LEARNT(ALWAYS));
+	lab_until(&s.lab, "router", SOON,
+		  "birdc -s /run/bird.ctl show protocols lb1_6 | grep -q Established");
+	lab_must(&s.lab, "router", LEARNT_NONE);
+}
+
+static void with_poised(void)
+{
+	balancer("service add web " SITE_VIP4 ":80 [" SITE_VIP6 "]:80 forward l2");
+	balancer("backend add web 10.0.0.1 10.0.0.2");
+	announced(true, "first backends");
+	served(true);
+	balancer("backend disable web 10.0.0.1");
+	stays_announced("one of two disabled");
+	balancer("backend disable web 10.0.0.2");
+	announced(false, "last backend disabled");
+	served(false);
+	balancer("backend enable web 10.0.0.2");
+	announced(true, "a backend enabled");
+	served(true);
+	balancer("detach eth0");
+	announced(false, "program detached");
+	balancer("attach eth0");
+	announced(true, "program attached");
+}
+
+/* While nobody judges nothing changes; who judges again begins the grace anew. */
+static void without_poised(void)
+{
+	lab_stop(s.poised, SIGKILL);
+	balancer("backend disable web 10.0.0.2");
+	stays_announced("poised killed, then the last backend disabled");
+	s.poised = lab_poised(&s.lab, "lb1", "");
+	announced(false, "poised started");
+	balancer("backend enable web 10.0.0.2");
+	announced(true, "a backend enabled");
+	lab_stop(s.poised, SIGTERM);
+	lab_must(&s.lab, "lb1", "poised --withdraw-detached");
+	stays_announced("poised stopped, the program attached");
+	lab_must(&s.lab, "lb1", "rm /sys/fs/bpf/poise/default/v1/link_*");
+	lab_must(&s.lab, "lb1", "poised --withdraw-detached");
+	announced(false, "no poised and no program");
+}
+
+Test(bgp, announced_while_usable, .timeout = 90)
+{
+	up();
+	with_poised();
+	without_poised();
+	s.poised = lab_poised(&s.lab, "lb1", "");
+	balancer("attach eth0");
+	announced(true, "attached again");
+	lab_must(&s.lab, "lb1", "rm -r /sys/fs/bpf/poise/default");
+	lab_until(&s.lab, "router", SOON, "%s", LEARNT_NONE);
+	lab_must(&s.lab, "router", LEARNT(ALWAYS));
+	cr_assert_neq(lab_host(NULL, "grep 'Deleted " ALWAYS "' %s.router*", s.lab.log), 0,
+		      ALWAYS " was withdrawn for a while");
+	site_down(&s);
+}
