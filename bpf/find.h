@@ -54,6 +54,17 @@ static __always_inline __u32 find_word(const struct packet *p, const struct pois
 	return member_keeps(m, p->service, udp) ? POISE_WORD_MEMBER(w) : 0;
 }
 
+static __always_inline __u64 find_client(const struct packet *p,
+					 const struct poise_service_rec *rec)
+{
+	/* IPv4 is the last of the 128 bits. */
+	__s32 bits = p->v6 ? rec->affinity_len6 : 96 + rec->affinity_len4;
+
+	if (LIKELY(!rec->affinity))
+		return 0;
+	return poise_affinity_hash(&p->src, bits, p->service, poise_key0, poise_key1);
+}
+
 static __always_inline struct flow find_flow(const struct packet *p,
 					     const struct poise_service_rec *rec, __u32 seconds)
 {
@@ -61,6 +72,7 @@ static __always_inline struct flow find_flow(const struct packet *p,
 		.hash = p->hash,
 		.place = p->place,
 		.base = rec->base_size ? policy_place(rec->base_hash, p, rec) : 0,
+		.client = find_client(p, rec),
 		.service = p->service,
 		.record = p->record,
 		.seconds = seconds,

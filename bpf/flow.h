@@ -55,9 +55,15 @@ static __always_inline struct poise_bucket *flow_bucket(__u64 hash)
 	return bpf_map_lookup_elem(&flows, &at);
 }
 
+static __always_inline bool flow_is_client(__u64 word)
+{
+	return POISE_WORD_STATE(word) == POISE_FLOW_AFFINITY;
+}
+
 /* The lowest slot but `except` with this tag and a member of this service, or of nobody any more
  * (then the word is void, and as good a place as any); -1 if there is none. */
-__noinline int flow_find(struct poise_bucket *b, __u32 tag, __u32 service, int except, __u64 *word)
+static __always_inline int word_find(struct poise_bucket *b, __u32 tag, __u32 service, int except,
+				     __u64 *word, bool client)
 {
 	if (!b || !word)
 		return -1;
@@ -65,7 +71,7 @@ __noinline int flow_find(struct poise_bucket *b, __u32 tag, __u32 service, int e
 		__u64 w = ONCE(b->word[i]);
 		struct poise_member *m;
 
-		if (i == except || !w || POISE_WORD_TAG(w) != tag)
+		if (i == except || !w || POISE_WORD_TAG(w) != tag || flow_is_client(w) != client)
 			continue;
 		m = member_get(POISE_WORD_MEMBER(w));
 		if (m && m->service && m->service != service)
@@ -74,6 +80,18 @@ __noinline int flow_find(struct poise_bucket *b, __u32 tag, __u32 service, int e
 		return i;
 	}
 	return -1;
+}
+
+__noinline int flow_find(struct poise_bucket *b, __u32 tag, __u32 service, int except, __u64 *word)
+{
+	return word_find(b, tag, service, except, word, false);
+}
+
+/* The same among the words of clients (affinity.h), whose tags may be those of flows. */
+__noinline int client_find(struct poise_bucket *b, __u32 tag, __u32 service, int except,
+			   __u64 *word)
+{
+	return word_find(b, tag, service, except, word, true);
 }
 
 /* A word that only waits for the sweeper: its member is gone, or it has been silent for too long.

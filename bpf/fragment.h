@@ -7,7 +7,8 @@
  *
  * A later one that comes before the first has to guess, and writes down what it guessed: the
  * backend of the latest first fragment from this client, else, of UDP and if all listeners of the
- * address belong to one service, what that service's table says to addresses alone. A first
+ * address belong to one service, what the client's affinity or that service's table says to
+ * addresses alone. A first
  * fragment of UDP then follows the guess. One of TCP never does: the wrong backend would reset the
  * connection; there a wrong guess costs the segment, which is sent again. Who cannot guess is
  * dropped and counted.
@@ -281,8 +282,9 @@ static __always_inline answer_t fragment_guess(struct packet *p, __u32 service)
 		return 0;
 	p->ports = 0;
 	choose_hashes(p, rec);
-	flow = find_flow(p, rec, 0);
-	return table_choose(&flow);
+	flow = find_flow(p, rec, stamp_seconds());
+	latest = rec->affinity ? affinity_get(&flow) : 0;
+	return latest ? latest : table_choose(&flow);
 }
 
 static __always_inline answer_t fragment_later(struct packet *p, const struct piece *f,

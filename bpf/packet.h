@@ -50,7 +50,8 @@ enum packet_kind {
 struct flow {
 	__u64 hash;
 	__u64 place;
-	__u64 base; /* as place, for a base table of its own */
+	__u64 base;   /* as place, for a base table of its own */
+	__u64 client; /* hash of the client at the service, if that has affinity */
 	__u32 service;
 	__u32 record;
 	__u32 seconds; /* now, on the stamps' clock (stamp.h) */

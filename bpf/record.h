@@ -67,7 +67,9 @@ static __always_inline enum recorded record_alone(struct poise_bucket *b, __u32 
 						  __u64 word)
 {
 	__u64 twin = 0;
-	int other = flow_find(b, POISE_WORD_TAG(word), service, slot, &twin);
+	__u32 tag = POISE_WORD_TAG(word);
+	int other = flow_is_client(word) ? client_find(b, tag, service, slot, &twin)
+					 : flow_find(b, tag, service, slot, &twin);
 
 	if (LIKELY(other < 0))
 		return RECORDED;

@@ -10,6 +10,7 @@
 #ifndef POISE_TRACK_H
 #define POISE_TRACK_H
 
+#include "affinity.h"
 #include "choose.h"
 #include "record.h"
 
@@ -43,6 +44,22 @@ static __always_inline void track_table(struct track *t, const struct flow *f)
 		t->settled = current;
 }
 
+/* The member of a flow that is surely new: its client's, else the policy's. */
+static __always_inline answer_t track_new(struct track *t, struct flow *f)
+{
+	bool affinity = t->rec->affinity;
+	answer_t member = affinity ? affinity_get(f) : 0, other;
+
+	if (member)
+		return member;
+	member = policy_choose(f, t->rec);
+	if (!affinity || IS_DROP(member) || affinity_put(f, member))
+		return member;
+	/* Another CPU has begun a flow of this client at the same time. */
+	other = affinity_get(f);
+	return other ? other : member;
+}
+
 /* The member of a flow that begins, or that we have not met before. Only what is surely new is the
  * policy's: anything else may have been going on unrecorded, under the base. */
 static __always_inline answer_t track_choose(struct track *t, struct flow *f)
@@ -53,7 +70,7 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 	if (f->bound)
 		return f->bound;
 	if (f->kind == PACKET_SYN || (f->kind == PACKET_UDP && always))
-		return policy_choose(f, t->rec);
+		return track_new(t, f);
 	m = member_get(t->base);
 	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
 		return table_choose(f);

@@ -179,11 +179,19 @@ static inline bool config_by_hash(const struct poise_service_conf *conf)
 	return conf->policy == POISE_MAGLEV || conf->policy == POISE_SOURCE_HASH;
 }
 
-/* Is every flow recorded? Whatever `track` says, a backend not chosen by a hash is known from the
- * flow's record alone. */
+/* The key for whose sake every flow is recorded whatever `track` says: a backend that no hash finds
+ * again is known from the flow's record alone, and what is not recorded cannot be new. NULL: none. */
+static inline const char *config_record_key(const struct poise_service_conf *conf)
+{
+	if (!config_by_hash(conf))
+		return "policy";
+	return conf->affinity ? "affinity" : NULL;
+}
+
+/* Is every flow recorded? */
 static inline bool config_records_all(const struct poise_service_conf *conf)
 {
-	return conf->track == POISE_TRACK_ALWAYS || !config_by_hash(conf);
+	return conf->track == POISE_TRACK_ALWAYS || config_record_key(conf);
 }
 
 /* The table's size in slots: explicit, or auto by the number of configured members

@@ -190,6 +190,10 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   option_word(option_find(OPTION_SERVICE, "policy"), svc->conf.policy));
 		poise_error_remedy(err, "track auto records every flow of this policy; maglev and "
 					"source-hash need no records");
+	} else if (svc->conf.track == POISE_TRACK_OFF && config_record_key(&svc->conf)) {
+		poise_fail(err, POISE_E_CONFLICT, "track off: %s goes by the records of flows",
+			   config_record_key(&svc->conf));
+		poise_error_remedy(err, "with it track auto records every flow");
 	} else if (svc->conf.table_size && svc->conf.table_size < members) {
 		poise_fail(err, POISE_E_CONFLICT, "table-size %u is less than its %zu backends",
 			   svc->conf.table_size, members);

@@ -98,6 +98,15 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 	rec->look = POISE_LOOK_EVERY * rec->choices / members;
 }
 
+static void fill_affinity(struct poise_service_rec *rec, const struct poise_service_conf *conf)
+{
+	if (!conf->affinity)
+		return;
+	rec->affinity = (__u16)seconds(conf->affinity_timeout, IDLE_MOST);
+	rec->affinity_len4 = conf->affinity_prefix4;
+	rec->affinity_len6 = conf->affinity_prefix6;
+}
+
 static void fill_rec(struct derived *d)
 {
 	const struct poise_service_conf *conf = d->conf;
@@ -120,6 +129,7 @@ static void fill_rec(struct derived *d)
 		rec->quic_length = conf->quic_length;
 	}
 	fill_cycle_rec(rec, conf);
+	fill_affinity(rec, conf);
 	rec->extents = conf->extents;
 	memcpy(rec->extent, conf->extent, sizeof(rec->extent));
 	for (int e = 0; e < conf->extents; e++)

@@ -103,6 +103,24 @@ static inline __attribute__((always_inline)) __u64 poise_client_hash(const union
 	return poise_mix((src->q[1] ^ k0) * POISE_MIX1 ^ poise_swap((src->q[0] ^ k1) * POISE_GOLD));
 }
 
+/* The first `bits` of 64 of an address's half, as it lies in memory. */
+static inline __attribute__((always_inline)) __u64 poise_prefix_mask(__s32 bits)
+{
+	if (bits <= 0)
+		return 0;
+	return bits >= 64 ? ~0ull : __builtin_bswap64(~0ull << (64 - bits));
+}
+
+/* The hash of a client of a service, where a client is an address's first `bits` of 128. */
+static inline __attribute__((always_inline)) __u64
+poise_affinity_hash(const union poise_addr *src, __s32 bits, __u16 service, __u64 k0, __u64 k1)
+{
+	union poise_addr client = {.q = {src->q[0] & poise_prefix_mask(bits),
+					 src->q[1] & poise_prefix_mask(bits - 64)}};
+
+	return poise_mix(poise_client_hash(&client, k0, k1) + service * POISE_GOLD);
+}
+
 /* Table slot of a hash: its low half scaled to size (Lemire's multiply-shift, no division). */
 static inline __attribute__((always_inline)) __u32 poise_table_slot(__u64 hash, __u32 size)
 {

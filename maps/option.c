@@ -104,8 +104,8 @@ int option_unknown(enum option_scope scope, const char *key, const char *const *
 		   struct poise_error *err)
 {
 	static const char *const later[] = {
-		"health",     "choices", "hash",    "affinity",	 "hold-down", "passive", "on-down",
-		"on-none-up", "panic",	 "fade-in", "max-conns", "rate",      "sorry",
+		"health",     "choices", "hash",    "hold-down", "passive", "on-down",
+		"on-none-up", "panic",	 "fade-in", "max-conns", "rate",    "sorry",
 	};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;
@@ -260,10 +260,11 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	}
 }
 
-/* Types whose zero is the absence of a value, which `auto` or the empty name say. */
+/* Options whose zero is the absence of a value, which `auto` or the empty name say by default. */
 static bool zero_is_none(const struct option *o)
 {
-	return o->type == OPTION_ADDR || o->type == OPTION_NAME || o->type == OPTION_TABLE_SIZE;
+	return (o->zero && !o->set_offset) || o->type == OPTION_ADDR || o->type == OPTION_NAME ||
+	       o->type == OPTION_TABLE_SIZE;
 }
 
 static void reset(const struct option *o, void *obj)
@@ -283,7 +284,9 @@ int option_set(const struct option *o, void *obj, const char *text, struct poise
 		reset(o, obj);
 		return 0;
 	}
-	if (set_value(o, obj, text, err))
+	if (o->zero && !strcmp(text, o->zero))
+		put_number(o, obj, 0);
+	else if (set_value(o, obj, text, err))
 		return poise_error_of(err, o->key);
 	if (o->set_offset)
 		((__u8 *)obj)[o->set_offset] = 1;
@@ -307,6 +310,8 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 		poise_format_addr(at, buf, size);
 	else if (o->type == OPTION_ADDR || (o->type == OPTION_TABLE_SIZE && !value))
 		snprintf(buf, size, "%s", o->fallback);
+	else if (o->zero && !value)
+		snprintf(buf, size, "%s", o->zero);
 	else
 		format_number(o, value, buf, size);
 	return buf;

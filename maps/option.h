@@ -49,6 +49,7 @@ struct option {
 	size_t offset;
 	size_t set_offset;		 /* __u8 that says "set here" (backend overrides); 0 none */
 	const char *fallback;		 /* the default, as typed; NULL: must be said */
+	const char *zero;		 /* the word for a stored 0 that is no number: none */
 	bool always_saved;		 /* save prints it even when it is the default */
 	__u64 min, max;			 /* in the unit stored */
 	__u64 step;			 /* values are multiples of it; 0: any */

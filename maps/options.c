@@ -164,6 +164,21 @@ const struct option poise_options[] = {
 	 .min = 1, .max = POISE_SERVER_ID_BYTES, .argument = "BYTES",
 	 .help = "Bytes of the server id in a QUIC connection id."},
 
+	{SERVICE(affinity), .key = "affinity", .type = OPTION_BOOL, .fallback = "no",
+	 .argument = "yes|no",
+	 .help = "Whether a client's new flows go where its last one went; every flow is recorded "
+		 "then."},
+	{SERVICE(affinity_timeout), .key = "affinity-timeout", .type = OPTION_DURATION,
+	 .fallback = "5m", .min = KEEP_MIN, .max = IDLE_MAX, .step = SECONDS(1),
+	 .argument = "DURATION",
+	 .help = "How long after its last new flow a client is still known by its backend."},
+	{SERVICE(affinity_prefix4), .key = "affinity-prefix4", .type = OPTION_U8, .fallback = "32",
+	 .min = 1, .max = 32, .argument = "BITS",
+	 .help = "Bits of an IPv4 address that make one client."},
+	{SERVICE(affinity_prefix6), .key = "affinity-prefix6", .type = OPTION_U8, .fallback = "128",
+	 .min = 1, .max = 128, .argument = "BITS",
+	 .help = "Bits of an IPv6 address that make one client."},
+
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},

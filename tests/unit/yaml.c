@@ -351,8 +351,8 @@ static const struct fault {
 	{WEB "    health: { type: http, path: /healthz }\n", POISE_E_UNSUPPORTED,
 	 "service \"web\": health: checks are " NOT_YET " (web.yaml:5)",
 	 "write health: none, or leave it out"},
-	{WEB "    affinity: 5m\n", POISE_E_UNSUPPORTED,
-	 "service \"web\": affinity: " NOT_YET " (web.yaml:5)", ""},
+	{WEB "    hold-down: 5m\n", POISE_E_UNSUPPORTED,
+	 "service \"web\": hold-down: " NOT_YET " (web.yaml:5)", ""},
 	/* listeners */
 	{"services:\n  - name: web\n    listen: [ 192.0.2.1 ]\n", POISE_E_BAD_VALUE,
 	 "service \"web\": listener 192.0.2.1: a listener needs a port (web.yaml:3)",
