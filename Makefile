@@ -35,7 +35,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 
 src	= $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard $(1))))
 tests	= $(patsubst %.o,%,$(call src,tests/$(1)/*.c))
-LIBS	:= $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
+LIBS	:= $(B)/libhealth.a $(B)/libnet.a $(B)/libattach.a $(B)/libmaps.a
 CLILIB	:= $(B)/libcli.a
 DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
@@ -79,6 +79,7 @@ $(DAEMONLIB): $(filter-out %/main.o,$(call src,loader/*.c))
 $(B)/libmaps.a: $(call src,maps/*.c)
 $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
+$(B)/libhealth.a: $(call src,loader/health/*.c)
 $(NATIVE): $(B)/bpf/native.o
 # Packets are bytes and headers at once.
 $(B)/bpf/native.o $(B)/tests/unit/bucket.o: ALL_CFLAGS += -fno-strict-aliasing
