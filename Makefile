@@ -16,7 +16,7 @@ STRIP	?= llvm-strip
 BPFTOOL	?= $(firstword $(wildcard /usr/lib/linux-tools-*/bpftool) bpftool)
 B	:= build
 VERSION	:= 0.1.0
-PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv
+PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv libcurl
 
 PREFIX	?= /usr/local
 SBINDIR	?= $(PREFIX)/sbin

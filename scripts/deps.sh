@@ -25,6 +25,7 @@ bpftool:bpftool
 /usr/include/sys/capability.h:libcap-dev
 /usr/include/systemd/sd-daemon.h:libsystemd-dev
 /usr/include/uv.h:libuv1-dev
+/usr/include/curl/curl.h:libcurl4-openssl-dev
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
 bird:bird2
@@ -42,7 +43,7 @@ cpio:cpio
 xz:xz-utils
 '
 # Of these the newest thing used decides; older ones fail to compile, not to install.
-VERSIONS='libbpf:1.0.0 libxdp:1.2.0 libuv:1.43.0'
+VERSIONS='libbpf:1.0.0 libxdp:1.2.0 libuv:1.43.0 libcurl:7.85.0'
 
 distribution() # -> debian VERSION, or ubuntu VERSION
 {

@@ -51,9 +51,9 @@ static uint64_t dropped(const struct native *n)
 {
 	uint64_t sum = 0;
 
-	for (__u16 s = 0; s < n->i->meta->services; s++)
+	for (__u32 s = 0; s < n->i->meta->services; s++)
 		for (int r = 0; r < POISE_DROP_REASONS; r++)
-			sum += run_drops(s)->count[r];
+			sum += run_drops((__u16)s)->count[r];
 	return sum;
 }
 

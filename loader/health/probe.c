@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Probes of whatever type: their beginning, their time-out, their end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "probe_priv.h"
+
+#define NS_PER_US 1000
+
+static const struct probe_kind *const kinds[POISE_CHECKS] = {
+	[POISE_CHECK_TCP] = &probe_tcp,	   [POISE_CHECK_HTTP] = &probe_http,
+	[POISE_CHECK_HTTPS] = &probe_http, [POISE_CHECK_UDP] = &probe_udp,
+	[POISE_CHECK_DNS] = &probe_dns,	   [POISE_CHECK_ICMP] = &probe_icmp,
+};
+
+struct prober *prober_new(uv_loop_t *loop)
+{
+	struct prober *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->loop = loop;
+	if (!prober_curl_open(r))
+		return r;
+	free(r);
+	return NULL;
+}
+
+void prober_free(struct prober *r)
+{
+	if (r)
+		prober_curl_close(r);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct probe *p = handle->data;
+
+	if (--p->handles)
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+static void release(struct probe *p)
+{
+	if (p->kind->close)
+		p->kind->close(p);
+	uv_close((uv_handle_t *)&p->timer, on_closed);
+	if (p->handles > 1)
+		uv_close((uv_handle_t *)&p->poll, on_closed);
+}
+
+/* From the loop: the answer is there, or the time is over. */
+static void on_timer(uv_timer_t *timer)
+{
+	struct probe *p = timer->data;
+
+	if (!p->ended)
+		probe_end(p, false, "%s: timed out after %ums",
+			  p->kind->late ? p->kind->late(p) : p->doing, p->want.conf->timeout);
+	p->done(p->ctx, &p->result);
+	release(p);
+}
+
+void probe_end(struct probe *p, bool good, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->ended)
+		return;
+	p->ended = true;
+	p->result.good = good;
+	p->result.us = (uv_hrtime() - p->began) / NS_PER_US;
+	va_start(ap, fmt);
+	vsnprintf(p->result.words, sizeof(p->result.words), fmt, ap);
+	va_end(ap);
+	/* Whoever calls may be deep in a library: done is called from the loop. */
+	uv_timer_start(&p->timer, on_timer, 0, 0);
+}
+
+struct probe *probe_start(struct prober *r, const struct probe_want *want, probe_done done,
+			  void *ctx)
+{
+	struct probe *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	*p = (struct probe){
+		.prober = r,
+		.kind = kinds[want->conf->type],
+		.want = *want,
+		.done = done,
+		.ctx = ctx,
+		.began = uv_hrtime(),
+		.doing = "connect",
+		.fd = -1,
+		.handles = 1,
+		.grpc_status = -1,
+	};
+	uv_timer_init(r->loop, &p->timer);
+	p->timer.data = p;
+	uv_update_time(r->loop);
+	uv_timer_start(&p->timer, on_timer, want->conf->timeout, 0);
+	p->kind->open(p);
+	return p;
+}
+
+void probe_cancel(struct probe *p)
+{
+	p->ended = true;
+	uv_timer_stop(&p->timer);
+	release(p);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One look at one backend: begun, and some time later answered in words. Nothing waits: all probes
+ * of a prober share one event loop, and each ends by its answer or by its time-out, whatever the
+ * other side does. Each type is a file (probe_*.c) and a line in probe.c's table.
+ */
+#ifndef POISE_HEALTH_PROBE_H
+#define POISE_HEALTH_PROBE_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "maps/abi.h"
+#include "maps/health.h"
+
+#define PROBE_WORDS 96 /* bytes of an answer in words, with its NUL: a line of poise show */
+
+struct probe_result {
+	bool good;
+	__u32 us; /* how long it took */
+	char words[PROBE_WORDS];
+};
+
+/* What is to be asked. Copied by probe_start, but for conf, which must stay until the answer. */
+struct probe_want {
+	union poise_addr addr; /* the backend's */
+	__u16 port;	       /* host order */
+	const struct poise_health_conf *conf;
+};
+
+struct prober;
+struct probe;
+
+typedef void (*probe_done)(void *ctx, const struct probe_result *result);
+
+/* On a loop that must outlive it. NULL: no memory, or libcurl refused. */
+struct prober *prober_new(uv_loop_t *loop);
+/* After all probes have ended or were cancelled. */
+void prober_free(struct prober *r);
+
+/* Begins. done is called exactly once, from the loop, never from within; after it p is gone. */
+struct probe *probe_start(struct prober *r, const struct probe_want *want, probe_done done,
+			  void *ctx);
+/* Ends it without an answer. */
+void probe_cancel(struct probe *p);
+
+#endif

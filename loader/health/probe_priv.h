@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the types of probes share: the probe itself, its end, and a socket to its backend.
+ */
+#ifndef POISE_HEALTH_PROBE_PRIV_H
+#define POISE_HEALTH_PROBE_PRIV_H
+
+#include <curl/curl.h>
+#include <sys/socket.h>
+
+#include "probe.h"
+
+struct prober {
+	uv_loop_t *loop;
+	CURLM *multi;
+	uv_timer_t curl_timer;
+};
+
+/* What a type does. */
+struct probe_kind {
+	/* Begins, or ends at once (probe_end). */
+	void (*open)(struct probe *p);
+	/* The socket can be read or written; for types with one. */
+	void (*ready)(struct probe *p, int events);
+	/* Gives back what open took, but for the socket; NULL: nothing. */
+	void (*close)(struct probe *p);
+	/* What the time-out interrupted; NULL: what p->doing says. */
+	const char *(*late)(struct probe *p);
+};
+
+struct probe {
+	struct prober *prober;
+	const struct probe_kind *kind;
+	struct probe_want want;
+	probe_done done;
+	void *ctx;
+	__u64 began; /* uv_hrtime */
+	struct probe_result result;
+	bool ended;
+	const char *doing; /* what the time-out would interrupt: "connect" */
+	uv_timer_t timer;
+	int handles; /* open handles of the loop; the probe goes with the last */
+	/* types with a socket of their own */
+	int fd;
+	uv_poll_t poll;
+	__u16 id; /* icmp, dns: which answer is ours */
+	/* http, grpc */
+	CURL *easy;
+	struct curl_slist *headers, *connect;
+	char *body;
+	size_t length; /* of body */
+	size_t head;   /* bytes of headers */
+	char error[CURL_ERROR_SIZE];
+	int grpc_status; /* -1: none came */
+	/* exec */
+	pid_t pid;
+};
+
+/* The answer, in words; later ones are ignored. Nothing of p may be touched after it returned to
+ * the loop. */
+void probe_end(struct probe *p, bool good, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A socket of this type, connected (or being connected) to the backend, watched for `events`.
+ * Returns -1 after an answer was given. */
+int probe_socket(struct probe *p, int type, int protocol, int events);
+/* Watches for other events from now on. */
+void probe_watch(struct probe *p, int events);
+/* The error that a socket has been found with, in one word or a few: "refused". */
+const char *probe_errno(int error);
+
+/* Bytes as the configuration writes them (\r \n \t \0 \\ \xHH); their number, at most `size`. */
+size_t probe_unescape(const char *text, void *out, size_t size);
+
+int prober_curl_open(struct prober *r);
+/* Frees r, too. */
+void prober_curl_close(struct prober *r);
+/* A transfer of curl's has come to its end. */
+void probe_transfer_end(struct probe *p, CURLcode code);
+
+extern const struct probe_kind probe_tcp, probe_udp, probe_dns, probe_icmp, probe_http, probe_grpc,
+	probe_exec;
+
+#endif
