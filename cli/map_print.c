@@ -24,13 +24,14 @@ void print_meta(FILE *out, const struct instance *i, __u64 key, const void *entr
 	(void)key;
 	fprintf(out,
 		"instance %s abi %u services %u members %u flow_buckets %u table_slots %u "
-		"listener_slots %u listener_seeds %u paths %u cpus %u any_port %u\n"
+		"listener_slots %u listener_seeds %u paths %u cpus %u any_port %u"
+		" refusing %u answering %u\n"
 		"   committed %llu applied %llu opened %llu graced %llu swept %llu sequence %llu "
 		"flows_live %llu flows_used %llu",
 		m->instance, m->abi, m->services, m->members, m->flow_buckets, m->table_slots,
-		m->listener_slots, m->listener_seeds, m->paths, m->cpus, m->any_port, m->committed,
-		m->applied, m->opened, m->graced, m->swept, m->sequence, m->flows_live,
-		m->flows_used);
+		m->listener_slots, m->listener_seeds, m->paths, m->cpus, m->any_port, m->refusing,
+		m->answering, m->committed, m->applied, m->opened, m->graced, m->swept, m->sequence,
+		m->flows_live, m->flows_used);
 }
 
 static void print_record(FILE *out, const struct poise_record *r)
@@ -91,9 +92,9 @@ void print_address_conf(FILE *out, const struct instance *i, __u64 key, const vo
 		print_record(out, &a->r);
 		fprintf(out,
 			" address %s device %s put %u ping %u other_ports %u "
-			"announce %u announced %u announced_since %llu withdraw_grace %u",
+			"announce %u announced %u announced_since %llu withdraw_grace %u own %u",
 			addr(&a->addr, text), a->device, a->put, a->ping, a->other_ports,
-			a->announce, a->announced, a->announced_since, a->withdraw_grace);
+			a->announce, a->announced, a->announced_since, a->withdraw_grace, a->own);
 		if (a->was[0])
 			fprintf(out, " was %s was_put %u", a->was, a->was_put);
 	}
@@ -106,9 +107,13 @@ void print_listener(FILE *out, const struct instance *i, __u64 key, const void *
 
 	(void)i;
 	(void)key;
-	fprintf(out, "address %s port %u protocol %s%s service %u retired %u", addr(&l->addr, text),
-		ntohs(l->port), (l->proto & ~POISE_PROTO_HOST) == IPPROTO_UDP ? "udp" : "tcp",
-		l->proto & POISE_PROTO_HOST ? " fragments" : "", l->service, l->retired);
+	fprintf(out, "address %s port %u protocol %s%s flags %#x service %u retired %u",
+		addr(&l->addr, text), ntohs(l->port),
+		l->proto == POISE_PROTO_HOST			? "any"
+		: (l->proto & ~POISE_PROTO_HOST) == IPPROTO_UDP ? "udp"
+								: "tcp",
+		l->proto & POISE_PROTO_HOST ? " of the address" : "", l->flags, l->service,
+		l->retired);
 }
 
 void print_u32(FILE *out, const struct instance *i, __u64 key, const void *entry)

@@ -79,7 +79,7 @@ struct poise_listener {
 	union poise_addr addr;
 	__u16 port;    /* network order; 0: every port of addr and proto */
 	__u8 proto;    /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 flags;    /* none yet */
+	__u8 flags;    /* POISE_A_* */
 	__u32 service; /* id; 0: the entry is empty. Stored last, cleared first */
 	__u32 retired; /* when emptied: low 32 bits of the generation; free once it is graced */
 	__u32 spare;
@@ -92,6 +92,14 @@ POISE_ASSERT_SIZE(struct poise_listener, 32);
  * that all of them belong to, or to none in particular. */
 #define POISE_PROTO_HOST  0x80
 #define POISE_HOST_SHARED 0xffffffffu
+
+/* An address that packets are answered for, since it is claimed or a service's and not the host's
+ * own, has one more: port 0 and that bit alone in `proto`, these flags, and its service likewise.
+ */
+#define POISE_A_ECHO   0x01 /* echo requests are answered ... */
+#define POISE_A_USABLE 0x02 /* ... but only while its service has a backend with a next hop */
+#define POISE_A_REFUSE 0x04 /* what no service listens for is refused */
+#define POISE_A_PLACED 0x08 /* it is on a device: the kernel has it too */
 
 /* ---- services ---------------------------------------------------------------------------------*/
 enum poise_policy {
@@ -390,7 +398,10 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")             \
 	R(FRAGMENT, "fragment-unknown", "a later fragment before the first, and nobody to guess")  \
 	R(FULL, "full", "every backend has as many flows as its max-conns allows")                 \
-	R(RATE, "rate", "more new flows than the service's rate allows")
+	R(RATE, "rate", "more new flows than the service's rate allows")                           \
+	R(NO_LISTENER, "no-listener",                                                              \
+	  "no service listens on that port or protocol of the address")                            \
+	R(NO_ECHO, "no-echo", "an echo request that its address does not answer (ping no, usable)")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -410,7 +421,8 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(OUTER_RELAYED, "outer-error-relayed",                                                    \
 	  "a router's ICMP error about an encapsulated packet was passed on to the client")        \
 	R(OUTER_PASSED, "outer-error-passed",                                                      \
-	  "an ICMP error about an encapsulated packet was left to the host")
+	  "an ICMP error about an encapsulated packet was left to the host")                       \
+	R(ECHO, "echo-answered", "an echo request was answered")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
@@ -512,12 +524,20 @@ struct poise_record {
 
 POISE_ASSERT_SIZE(struct poise_record, 16);
 
+/* Whether the host has an address by somebody else than us: as the kernel was last heard to say. */
+enum poise_own {
+	POISE_OWN_UNKNOWN = 0, /* then it is the kernel's */
+	POISE_OWN_NOT,
+	POISE_OWN_HOST,
+};
+
 struct poise_listener_conf {
 	union poise_addr addr;
 	__u16 port; /* network order */
 	__u8 proto;
 	__u8 owner;
-	__u32 spare;
+	__u8 own; /* enum poise_own, of the address */
+	__u8 spare[3];
 };
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);
@@ -669,7 +689,8 @@ struct poise_address_conf {
 	__u64 announced_since;	   /* or withdrawn, CLOCK_REALTIME ns */
 	__u8 announce;		   /* enum poise_announce */
 	__u8 announced;		   /* enum poise_announced */
-	__u8 spare[46];
+	__u8 own;		   /* enum poise_own */
+	__u8 spare[45];
 };
 
 POISE_ASSERT_SIZE(struct poise_address_conf, 128);
@@ -703,7 +724,9 @@ struct poise_meta {
 
 	/* read by packets: a line of its own */
 	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */
-	__u32 spare2[15];
+	__u32 refusing; /* addresses with POISE_A_REFUSE, 0 likewise; read together with any_port */
+	__u32 answering; /* addresses with any POISE_A_* */
+	__u32 spare2[13];
 
 	/* transactions: writers hold the lock */
 	__u64 committed; /* generation in force */

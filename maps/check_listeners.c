@@ -41,7 +41,7 @@ static void check_wanted(struct check *c, __u32 service, const struct poise_list
 			  e->service, e->flags, e->retired, service);
 }
 
-/* An address's own entry, by which fragments find its service. */
+/* An address's own entry, by which fragments find its service, or what else packets for it get. */
 static void check_host(struct check *c, const struct host *h, struct seen *seen)
 {
 	const struct instance *i = c->i;
@@ -52,15 +52,16 @@ static void check_host(struct check *c, const struct host *h, struct seen *seen)
 	seen->bucket[hash & (i->meta->listener_seeds - 1)] = 1;
 	poise_format_addr(&h->key.addr, text, sizeof(text));
 	if (!e) {
-		check_say(c, "listeners", "address %s, which has listeners, is not found", text);
+		check_say(c, "listeners", "address %s is not found", text);
 		return;
 	}
 	seen->slot[e - i->listeners] = 1;
-	if (e->service != h->service || e->flags || e->retired || e->spare)
+	if (e->service != h->service || e->flags != h->flags || e->retired || e->spare)
 		check_say(c, "listeners",
 			  "address %s (entry %td) leads to service %u with flags %u, retired at "
-			  "%u, not to %u with none",
-			  text, e - i->listeners, e->service, e->flags, e->retired, h->service);
+			  "%u, not to %u with %u",
+			  text, e - i->listeners, e->service, e->flags, e->retired, h->service,
+			  h->flags);
 }
 
 static void check_slot(struct check *c, __u32 slot, bool wanted)
@@ -96,8 +97,11 @@ void check_listeners(struct check *c)
 	}
 	hosts_of(c->i, &hosts);
 	for (size_t n = 0; n < hosts.slots; n++)
-		if (hosts.slot[n].service)
+		if (hosts.slot[n].wanted)
 			check_host(c, &hosts.slot[n], &seen);
+	if (meta->answering != hosts.answering || meta->refusing != hosts.refusing)
+		check_say(c, "meta", "says that %u addresses answer and %u refuse, not %u and %u",
+			  meta->answering, meta->refusing, hosts.answering, hosts.refusing);
 	hosts_free(&hosts);
 	for (__u32 slot = 0; slot < meta->listener_slots; slot++)
 		check_slot(c, slot, seen.slot[slot]);

@@ -127,7 +127,7 @@ static void check_place(struct check *c, __u32 id, const struct poise_member_con
 			  id, m->ordinal, svc->name);
 }
 
-/* Nothing that packets read is derived from them: a bad one spoils no other check. */
+/* What is derived of them bears with anything: a bad one spoils no other check. */
 static void check_addresses(struct check *c)
 {
 	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++) {
@@ -143,7 +143,7 @@ static void check_addresses(struct check *c)
 		     conf->was_put > POISE_PUT_MARKED || conf->ping > POISE_PING_USABLE ||
 		     conf->other_ports > POISE_OTHER_PASS ||
 		     conf->announce > POISE_ANNOUNCE_ALWAYS ||
-		     conf->announced > POISE_WITHDRAWN_DETACHED))
+		     conf->announced > POISE_WITHDRAWN_DETACHED || conf->own > POISE_OWN_HOST))
 			check_say(c, "address_conf", "entry %u: a record that contradicts itself",
 				  slot);
 	}

@@ -218,6 +218,7 @@ static void write_address(struct commit *c, __u32 slot, struct poise_address_con
 		return;
 	open_once(c);
 	store_address_write(c->i, slot, conf, c->generation);
+	c->dirty.addresses = true;
 	c->change->addresses++;
 }
 

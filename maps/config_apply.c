@@ -235,19 +235,11 @@ static void apply_interfaces(struct applier *a)
 	}
 }
 
-static bool same_address(const struct config_address *a, const struct config_address *b)
-{
-	for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
-		if (!option_equal(o, &a->conf, &b->conf))
-			return false;
-	return !strcmp(a->conf.device, b->conf.device);
-}
-
 /* What a hand claimed becomes the file's once the file names it; a claim of Kubernetes never. */
 static int apply_address(struct applier *a, const struct config_address *want)
 {
 	struct config_address *now = config_address_at(a->work, &want->conf.addr);
-	bool comes = !now || config_address_leaving(now);
+	bool comes = !now || config_address_leaving(now), changed;
 	char text[POISE_ADDR_TEXT];
 
 	a->err->line = want->line;
@@ -260,15 +252,15 @@ static int apply_address(struct applier *a, const struct config_address *want)
 	if (!now)
 		return -1;
 	now->line = want->line;
+	changed = strcmp(now->conf.device, want->conf.device) != 0;
+	changed |= take_options(OPTION_ADDRESS, &now->conf, &want->conf, NULL);
 	if (comes)
 		a->sum->addresses_added++;
-	else if (!same_address(now, want))
+	else if (changed)
 		a->sum->addresses_changed++;
 	if (!comes && now->conf.r.owner != POISE_OWNER_FILE)
 		a->sum->adopted++;
 	now->conf.r.owner = POISE_OWNER_FILE;
-	for (const struct option *o = option_first(OPTION_ADDRESS); o; o = option_next(o))
-		option_copy(o, &now->conf, &want->conf);
 	return config_address_device(now, want->conf.device, a->err);
 }
 

@@ -49,30 +49,69 @@ static bool lists(const struct poise_service_conf *conf, const struct poise_list
 	return false;
 }
 
-/* Each address that has listeners leads to their service, and no other does. */
-static void derive_hosts(struct listeners *ls, const struct derive_list *dirty)
+static void drop_host(struct listeners *ls, const struct hosts *hosts,
+		      struct poise_listener_conf key)
+{
+	const struct poise_listener *e = listener_find(ls->i, &key);
+
+	if (e && !hosts_wants(hosts, &key))
+		listener_del(ls, &key, e->service);
+}
+
+/* What stood there for addresses as they were: all that could have to go now. */
+static void drop_hosts(struct listeners *ls, const struct hosts *hosts,
+		       const struct derive_list *dirty)
 {
 	struct instance *i = ls->i;
-	struct hosts hosts;
 
-	hosts_of(i, &hosts);
-	for (size_t n = 0; n < hosts.slots; n++)
-		if (hosts.slot[n].service)
-			listener_put(ls, &hosts.slot[n].key, hosts.slot[n].service);
 	for (size_t s = 0; s < dirty->services; s++) {
 		const struct poise_service_conf *old = store_service_before(i, dirty->service[s]);
 
 		if (old->r.state != POISE_REC_USED || !record_changed(i, dirty->service[s]))
 			continue;
 		for (int l = 0; l < old->listeners; l++) {
-			struct poise_listener_conf key = hosts_key(&old->listener[l]);
-			const struct poise_listener *e = listener_find(i, &key);
-
-			if (e && !hosts_service(&hosts, &key))
-				listener_del(ls, &key, e->service);
+			drop_host(ls, hosts, hosts_key(&old->listener[l]));
+			drop_host(ls, hosts, hosts_address(&old->listener[l].addr));
 		}
 	}
+	for (__u32 slot = 0; slot < POISE_ADDRESSES && dirty->addresses; slot++)
+		if (store_address_before(i, slot)->r.state == POISE_REC_USED)
+			drop_host(ls, hosts, hosts_address(&store_address_before(i, slot)->addr));
+}
+
+/* Each address that has listeners leads to their service, and no other does; each that is answered
+ * for says how. */
+static void derive_hosts(struct listeners *ls, const struct derive_list *dirty)
+{
+	struct poise_meta *meta = ls->i->meta;
+	struct hosts hosts;
+
+	hosts_of(ls->i, &hosts);
+	/* The first of them tells packets to look, the last goes before they stop. */
+	if (hosts.answering)
+		store32(&meta->answering, hosts.answering);
+	if (hosts.refusing)
+		store32(&meta->refusing, hosts.refusing);
+	for (size_t n = 0; n < hosts.slots; n++) {
+		const struct host *host = &hosts.slot[n];
+
+		if (host->wanted)
+			listener_put(ls, &host->key, host->service, host->flags);
+	}
+	drop_hosts(ls, &hosts, dirty);
+	store32(&meta->answering, hosts.answering);
+	store32(&meta->refusing, hosts.refusing);
 	hosts_free(&hosts);
+}
+
+/* Whether somebody's echo depends on what may be chosen, which any change may concern. */
+static bool asks_usable(const struct instance *i)
+{
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++)
+		if (store_address(i, slot)->r.state == POISE_REC_USED &&
+		    store_address(i, slot)->ping == POISE_PING_USABLE)
+			return true;
+	return false;
 }
 
 /* All that are wanted first: one that moves from a service to another is never nobody's. */
@@ -80,7 +119,7 @@ static void derive_listeners(struct instance *i, const struct derive_list *dirty
 {
 	struct listeners ls = {.i = i};
 	__u32 any_port = count_any_port(i);
-	bool changed = false;
+	bool changed = dirty->addresses || asks_usable(i);
 
 	if (any_port)
 		store32(&i->meta->any_port, any_port);
@@ -91,7 +130,7 @@ static void derive_listeners(struct instance *i, const struct derive_list *dirty
 			continue;
 		changed = true;
 		for (int l = 0; l < conf->listeners; l++)
-			listener_put(&ls, &conf->listener[l], dirty->service[s]);
+			listener_put(&ls, &conf->listener[l], dirty->service[s], 0);
 	}
 	for (size_t s = 0; s < dirty->services; s++) {
 		const struct poise_service_conf *conf = store_service(i, dirty->service[s]);
@@ -154,6 +193,8 @@ void derive_rest(struct instance *i)
 	for (__u32 id = 1; id < meta->services; id++)
 		if (touched[id] || record_changed(i, (__u16)id))
 			dirty.service[dirty.services++] = (__u16)id;
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++)
+		dirty.addresses |= store_address(i, slot)->r.generation > meta->applied;
 	listener_repair(&ls);
 	derive(i, &dirty);
 	free(touched);

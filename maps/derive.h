@@ -62,6 +62,7 @@ struct derive_list {
 	size_t services;
 	__u16 *member; /* ids whose record changed */
 	size_t members;
+	bool addresses; /* records of addresses changed */
 };
 
 /* derive.c: makes the maps show these records, then says so in meta.applied. */

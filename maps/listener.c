@@ -136,7 +136,8 @@ static void write_entry(struct instance *i, __u32 slot, const struct poise_liste
 			__u32 service)
 {
 	struct poise_listener *e = &i->listeners[slot];
-	struct poise_listener fresh = {.addr = key->addr, .port = key->port, .proto = key->proto};
+	struct poise_listener fresh = {
+		.addr = key->addr, .port = key->port, .proto = key->proto, .flags = key->flags};
 
 	store_words(e, &fresh, sizeof(fresh));
 	store32(&e->service, service);
@@ -243,16 +244,22 @@ static void insert(struct listeners *ls, const struct poise_listener *key)
 	move_bucket(ls, number, &b);
 }
 
-void listener_put(struct listeners *ls, const struct poise_listener_conf *l, __u32 service)
+void listener_put(struct listeners *ls, const struct poise_listener_conf *l, __u32 service,
+		  __u8 flags)
 {
 	struct poise_listener *e = listener_find(ls->i, l);
-	struct poise_listener key = {
-		.addr = l->addr, .port = l->port, .proto = l->proto, .service = service};
+	struct poise_listener key = {.addr = l->addr,
+				     .port = l->port,
+				     .proto = l->proto,
+				     .flags = flags,
+				     .service = service};
 
-	if (e)
-		store32(&e->service, service);
-	else
+	if (!e) {
 		insert(ls, &key);
+		return;
+	}
+	store8(&e->flags, flags);
+	store32(&e->service, service);
 }
 
 static bool last_of_bucket(const struct listeners *ls, __u32 number, __u32 slot)
@@ -319,6 +326,8 @@ static bool crowded(const struct instance *i, const struct config *cfg, __u32 to
 			is = ++keys[bucket_of(i, hash)] > LISTENER_BUCKET_MAX;
 		}
 	}
+	for (size_t a = 0; a < cfg->addresses; a++)
+		hosts_add_address(&hosts, &cfg->address[a].conf.addr);
 	for (size_t n = 0; n < hosts.slots && !is; n++) {
 		const struct poise_listener_conf *c = &hosts.slot[n].key;
 		__u64 hash = poise_listener_hash(&c->addr, c->port, c->proto);

@@ -27,8 +27,9 @@ struct listeners {
 int listener_plan(const struct instance *i, const struct config *cfg, struct poise_error *err);
 /* The entry of a key, NULL if it is not there. */
 struct poise_listener *listener_find(const struct instance *i, const struct poise_listener_conf *l);
-/* Makes the key lead to the service, whether it was there or not. */
-void listener_put(struct listeners *ls, const struct poise_listener_conf *l, __u32 service);
+/* Makes the key lead to the service, with these flags, whether it was there or not. */
+void listener_put(struct listeners *ls, const struct poise_listener_conf *l, __u32 service,
+		  __u8 flags);
 /* Removes the key if it leads to the service. */
 void listener_del(struct listeners *ls, const struct poise_listener_conf *l, __u32 service);
 /* Retires every entry that no seed leads to, empties every half-written one: what a writer killed

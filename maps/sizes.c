@@ -37,10 +37,12 @@ const struct instance_map instance_maps[] = {
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
 /* Half of the listeners' slots stay free, so that a seed fits after few tries, though each may have
- * an address of its own, which has an entry too; two keys a bucket on average. A small table is
+ * an address of its own, which has two entries, and others are claimed; two keys a bucket on
+ * average. A small table is
  * spread by chance, so the smallest is not small. */
 #define LISTENER_SLOTS_LEAST 1024
 #define LISTENERS_PER_SEED   2
+#define KEYS_PER_LISTENER    3
 
 static __u32 power_of_two(__u32 least)
 {
@@ -53,7 +55,7 @@ static __u32 power_of_two(__u32 least)
 
 void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 {
-	__u32 slots = power_of_two(4 * limits->listeners);
+	__u32 slots = power_of_two(2 * (KEYS_PER_LISTENER * limits->listeners + POISE_ADDRESSES));
 
 	meta->services = limits->services + 1; /* id 0 is nobody's */
 	meta->members = limits->backends + 1;

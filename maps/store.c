@@ -118,6 +118,17 @@ const struct poise_service_conf *store_service_before(const struct instance *i, 
 	return countable(&other->r, i->meta->committed) ? other : &no_service;
 }
 
+const struct poise_address_conf *store_address_before(const struct instance *i, __u32 slot)
+{
+	int copy = address_in_force(i, slot);
+	const struct poise_address_conf *other;
+
+	if (copy < 0)
+		return &no_address;
+	other = &i->address_conf[slot].copy[!copy];
+	return countable(&other->r, i->meta->committed) ? other : &no_address;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------*/
 
 /* Of the record with its crc taken as 0. */

@@ -37,7 +37,9 @@ void kinds_set_up(struct config *cfg, unsigned long argument)
 	store_listen(cfg, dns, "192.0.2.2:0/udp");
 	web->member[1].conf.weight = 5;
 	web->member[2].conf.health = POISE_HEALTH_CHECKING;
-	claim(cfg, "192.0.2.1", "lo");
+	for (int l = 0; l < web->conf.listeners; l++)
+		web->conf.listener[l].own = POISE_OWN_NOT;
+	claim(cfg, "192.0.2.1", "lo")->conf.own = POISE_OWN_NOT;
 	claim(cfg, "2001:db8::1", "e0");
 }
 
@@ -287,6 +289,27 @@ static void address_set(struct config *cfg, unsigned long argument)
 	claim(cfg, "192.0.2.9", "")->conf.other_ports = POISE_OTHER_PASS;
 }
 
+/* Claimed for nobody, and already known to be no other's. */
+static void address_known(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	claim(cfg, "192.0.2.9", "lo")->conf.own = POISE_OWN_NOT;
+}
+
+static void address_usable(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	cfg->address[0].conf.ping = POISE_PING_USABLE;
+}
+
+/* Somebody puts one on a device, the other is found to be nobody's. */
+static void own_changes(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.listener[0].own = POISE_OWN_HOST;
+	named(cfg, "dns")->conf.listener[0].own = POISE_OWN_NOT;
+}
+
 /* The slot of the one that goes is had by the one that comes. */
 static void address_replace(struct config *cfg, unsigned long argument)
 {
@@ -407,6 +430,9 @@ const struct kind kinds[] = {
 	KIND(address_put),
 	KIND(address_leaves),
 	KIND(address_set),
+	KIND(address_known),
+	KIND(address_usable),
+	KIND(own_changes),
 	KIND(address_replace),
 	KIND(big_diff),
 	/* the table of the first size was kept as the base, and becomes the table again */
@@ -423,6 +449,9 @@ const struct kind kinds[] = {
 	AFTER(listen_more, listen_less),
 	AFTER(address_put, address_moves),
 	AFTER(address_leaves, address_replace),
+	AFTER(address_known, address_leaves),
+	AFTER(address_usable, all_disabled),
+	AFTER(own_changes, service_del),
 	KIND(quic_on),
 	KIND(quic_web),
 	AFTER(quic_on, quic_off),

@@ -284,6 +284,8 @@ void store_same(struct instance *a, struct instance *b, const char *when)
 
 	cr_assert_eq(x->services, y->services, "%s", when);
 	cr_assert_eq(a->meta->any_port, b->meta->any_port, "%s", when);
+	cr_assert_eq(a->meta->answering, b->meta->answering, "%s", when);
+	cr_assert_eq(a->meta->refusing, b->meta->refusing, "%s", when);
 	for (size_t s = 0; s < x->services; s++) {
 		cr_assert_str_eq(x->service[s]->conf.name, y->service[s]->conf.name, "%s", when);
 		same_service(a, b, x->service[s], y->service[s], when);

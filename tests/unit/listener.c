@@ -23,7 +23,7 @@ static struct {
 	__u32 seed[KEYS + OTHERS];    /* of its bucket, as a slow packet read it */
 	__u64 graced;
 	__u32 touched;		   /* the key that is being changed */
-	__u32 first[KEYS];	   /* by bucket: key + 1 */
+	__u32 first[2 * KEYS];	   /* by bucket: key + 1 */
 	__u32 next[KEYS + OTHERS]; /* in the same bucket */
 	unsigned long looks;
 	__u64 random;
@@ -133,7 +133,7 @@ static void put(struct listeners *ls, __u32 n, __u32 service)
 
 	model.touched = n;
 	model.seed[n] = 0;
-	listener_put(ls, &l, service);
+	listener_put(ls, &l, service, 0);
 	model.service[n] = service;
 }
 
