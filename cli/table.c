@@ -118,8 +118,10 @@ const struct cli_command cli_commands[] = {
 	 .help = "Puts an address on a device of this host, and keeps it there.",
 	 .about =
 		 "As /32 or /128, without duplicate address detection. On an Ethernet device it is "
-		 "announced to the neighbours. On lo a router has to lead it here. One that is "
-		 "there already stays whose it is."},
+		 "announced to the neighbours. On lo a router has to lead it here; it stands there "
+		 "only "
+		 "while a service on it can be served, for a routing daemon to announce, unless "
+		 "announce says always. One that is there already stays whose it is."},
 	{CHANGE, .name = "address set", .run = cmd_address_set, .usage = "ADDR KEY VALUE...",
 	 .complete = "vk", .keys = OPTION_ADDRESS,
 	 .help = "Changes when an address is announced, and what becomes of packets that are for "

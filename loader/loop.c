@@ -106,11 +106,11 @@ static void on_devices(uv_timer_t *timer)
 {
 	struct poised *p = timer->data;
 
-	settle_tick(&p->settle, &p->follow);
 	devices_look(&p->devices, p->instance);
 	if (follow_devices(&p->follow))
 		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,
 			 p->follow.devices == 1 ? "" : "s");
+	settle_tick(&p->settle, &p->follow); /* whether anything is attached counts there */
 }
 
 static void on_network(uv_poll_t *poll, int status, int events)
