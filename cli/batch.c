@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "transact.h"
-#include "words.h"
+#include "../maps/split.h"
 
 static int fail_at(struct cli *c, const char *file, int line)
 {
@@ -57,7 +57,7 @@ int cli_batch(struct cli *c, FILE *in, const char *file)
 	c->batch = true;
 	while (!status && getline(&text, &size, in) >= 0) {
 		char **argv;
-		int argc = words_split(text, &argv, &c->error);
+		int argc = split_words(text, &argv, &c->error);
 
 		line++;
 		if (argc < 0)

@@ -49,7 +49,8 @@ struct poise_health_conf {
 	__u8 jitter;	 /* percent */
 	__u8 query_type; /* enum poise_query */
 	__u16 port;	 /* host order; 0: the backend's, else the service's first listener's */
-	__u16 spare0;
+	__u8 tls;	 /* grpc */
+	__u8 spare0;
 	__u32 interval;
 	__u32 fast_interval;
 	__u32 timeout;

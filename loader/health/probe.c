@@ -13,6 +13,7 @@ static const struct probe_kind *const kinds[POISE_CHECKS] = {
 	[POISE_CHECK_TCP] = &probe_tcp,	   [POISE_CHECK_HTTP] = &probe_http,
 	[POISE_CHECK_HTTPS] = &probe_http, [POISE_CHECK_UDP] = &probe_udp,
 	[POISE_CHECK_DNS] = &probe_dns,	   [POISE_CHECK_ICMP] = &probe_icmp,
+	[POISE_CHECK_GRPC] = &probe_grpc,  [POISE_CHECK_EXEC] = &probe_exec,
 };
 
 struct prober *prober_new(uv_loop_t *loop)
@@ -82,6 +83,12 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 	uv_timer_start(&p->timer, on_timer, 0, 0);
 }
 
+void probe_time(struct probe *p)
+{
+	uv_update_time(p->prober->loop);
+	uv_timer_start(&p->timer, on_timer, p->want.conf->timeout, 0);
+}
+
 struct probe *probe_start(struct prober *r, const struct probe_want *want, probe_done done,
 			  void *ctx)
 {
@@ -103,8 +110,7 @@ struct probe *probe_start(struct prober *r, const struct probe_want *want, probe
 	};
 	uv_timer_init(r->loop, &p->timer);
 	p->timer.data = p;
-	uv_update_time(r->loop);
-	uv_timer_start(&p->timer, on_timer, want->conf->timeout, 0);
+	probe_time(p);
 	p->kind->open(p);
 	return p;
 }

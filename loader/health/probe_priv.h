@@ -10,10 +10,15 @@
 
 #include "probe.h"
 
+#define EXEC_MAX 16 /* commands at once: a process each, on a machine that has better to do */
+
 struct prober {
 	uv_loop_t *loop;
 	CURLM *multi;
 	uv_timer_t curl_timer;
+	int running;		    /* commands of type exec, with those killed */
+	pid_t killed[EXEC_MAX];	    /* and not yet reaped; 0: none */
+	struct probe *first, *last; /* those that wait for their turn */
 };
 
 /* What a type does. */
@@ -46,6 +51,7 @@ struct probe {
 	__u16 id; /* icmp, dns: which answer is ours */
 	/* http, grpc */
 	CURL *easy;
+	void (*transfer_end)(struct probe *p, CURLcode code);
 	struct curl_slist *headers, *connect;
 	char *body;
 	size_t length; /* of body */
@@ -54,6 +60,9 @@ struct probe {
 	int grpc_status; /* -1: none came */
 	/* exec */
 	pid_t pid;
+	int out; /* what the command prints */
+	bool waits;
+	struct probe *next; /* that waits */
 };
 
 /* The answer, in words; later ones are ignored. Nothing of p may be touched after it returned to
@@ -64,8 +73,10 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 /* A socket of this type, connected (or being connected) to the backend, watched for `events`.
  * Returns -1 after an answer was given. */
 int probe_socket(struct probe *p, int type, int protocol, int events);
-/* Watches for other events from now on. */
-void probe_watch(struct probe *p, int events);
+/* Watches p->fd. */
+void probe_watch_fd(struct probe *p, int events);
+/* The time-out begins anew. */
+void probe_time(struct probe *p);
 /* The error that a socket has been found with, in one word or a few: "refused". */
 const char *probe_errno(int error);
 

@@ -35,8 +35,11 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 		p->kind->ready(p, events);
 }
 
-void probe_watch(struct probe *p, int events)
+void probe_watch_fd(struct probe *p, int events)
 {
+	uv_poll_init(p->prober->loop, &p->poll, p->fd);
+	p->poll.data = p;
+	p->handles++;
 	uv_poll_start(&p->poll, events, on_ready);
 }
 
@@ -54,10 +57,7 @@ int probe_socket(struct probe *p, int type, int protocol, int events)
 		probe_end(p, false, "connect: %s", probe_errno(errno));
 		return -1;
 	}
-	uv_poll_init(p->prober->loop, &p->poll, p->fd);
-	p->poll.data = p;
-	p->handles++;
-	probe_watch(p, events);
+	probe_watch_fd(p, events);
 	return 0;
 }
 

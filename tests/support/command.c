@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../cli/transact.h"
-#include "../../cli/words.h"
+#include "../../maps/split.h"
 
 void command_start(struct command *c)
 {
@@ -42,7 +42,7 @@ int command(struct command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	argc = words_split(line, &argv, NULL);
+	argc = split_words(line, &argv, NULL);
 	if (argc < 0)
 		abort();
 	free(c->out);

@@ -8,7 +8,7 @@
 #include "../../cli/args.h"
 #include "../../cli/cli.h"
 #include "../../cli/tabular.h"
-#include "../../cli/words.h"
+#include "../../maps/split.h"
 
 #define PARSE(a, err, abbreviate, ...)                                                             \
 	args_parse(a, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),                      \
@@ -160,7 +160,7 @@ Test(words, lines_split_as_a_shell_would)
 		struct poise_error err = {0};
 		char *copy = strdup(lines[i].text), **argv;
 
-		cr_assert_eq(words_split(copy, &argv, &err), lines[i].n, "%s", lines[i].text);
+		cr_assert_eq(split_words(copy, &argv, &err), lines[i].n, "%s", lines[i].text);
 		for (int k = 0; k < lines[i].n; k++)
 			cr_assert_str_eq(argv[k], lines[i].word[k], "%s", lines[i].text);
 		if (lines[i].n < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines into words; see words.h. */
-#include "words.h"
+/* Lines into words; see split.h. */
+#include "split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int take_word(char **in, char **out, struct poise_error *err)
 	return 0;
 }
 
-int words_split(char *line, char ***argv, struct poise_error *err)
+int split_words(char *line, char ***argv, struct poise_error *err)
 {
 	/* Words are separated by a blank at least, so there are no more than this. */
 	char **list = calloc(strlen(line) / 2 + 2, sizeof(*list));

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Type exec: a command ends with status 0. No shell; no descriptor, no capability and no way to get
+ * one; a process group of its own, all of which is killed when the probe ends. The first line that
+ * it prints is the answer's words. At most EXEC_MAX run at once, the others wait for their turn,
+ * and their time-out with them.
+ *
+ * The environment says what is asked about: POISE_ADDRESS, POISE_PORT.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "maps/split.h"
+#include "maps/text.h"
+#include "probe_priv.h"
+
+#define EXEC_FAILED 127
+#define CLOSE_RANGE                                                                                \
+	436 /* the system call's number, one for all machines; glibc has it from 2.34              \
+	     */
+#define PIDFD_OPEN   434
+#define ENVIRONMENT  4
+#define VARIABLE_MAX (POISE_ADDR_TEXT + 16)
+
+/* In the child, between fork and exec: system calls alone. */
+static void become(int out)
+{
+	const struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {{0}};
+	int null = open("/dev/null", O_RDONLY);
+	sigset_t signals;
+
+	setpgid(0, 0);
+	sigemptyset(&signals);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(out, STDERR_FILENO) < 0 || syscall(CLOSE_RANGE, 3, ~0u, 0))
+		_exit(EXEC_FAILED);
+	/* Without new privileges root's exec gets back none of what is given up here. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
+		_exit(EXEC_FAILED);
+}
+
+/* The child; -1: none. out is the end of a pipe that it prints to. */
+static pid_t spawn(const struct probe *p, int out)
+{
+	char command[POISE_CHECK_PATH], **words, addr[POISE_ADDR_TEXT];
+	char variables[2][VARIABLE_MAX];
+	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	char *environment[ENVIRONMENT] = {path, variables[0], variables[1], NULL};
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "%s", p->want.conf->command);
+	if (split_words(command, &words, NULL) <= 0) {
+		free(words);
+		errno = EINVAL;
+		return -1;
+	}
+	snprintf(variables[0], VARIABLE_MAX, "POISE_ADDRESS=%s",
+		 poise_format_addr(&p->want.addr, addr, sizeof(addr)));
+	snprintf(variables[1], VARIABLE_MAX, "POISE_PORT=%u", p->want.port);
+	pid = fork();
+	if (pid) {
+		free(words);
+		if (pid > 0)
+			setpgid(pid, pid); /* both do: neither can know who comes first */
+		return pid;
+	}
+	become(out);
+	execvpe(words[0], words, environment);
+	dprintf(STDOUT_FILENO, "%s: %s\n", words[0], strerror(errno));
+	_exit(EXEC_FAILED);
+}
+
+/* The first line of what was printed, without what a terminal would act on. */
+static void first_line(struct probe *p, char *line, size_t size)
+{
+	ssize_t got = read(p->out, line, size - 1);
+
+	line[got > 0 ? got : 0] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+static void exec_ready(struct probe *p, int events)
+{
+	char line[PROBE_WORDS / 2];
+	siginfo_t info = {0};
+	const char *sep;
+
+	(void)events;
+	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+		return;
+	first_line(p, line, sizeof(line));
+	sep = line[0] ? ": " : "";
+	if (info.si_code != CLD_EXITED)
+		probe_end(p, false, "exec killed by signal %d%s%s", info.si_status, sep, line);
+	else
+		probe_end(p, !info.si_status, "exec %d%s%s", info.si_status, sep, line);
+}
+
+/* Those that were killed and are gone by now: nobody waits for one that the kernel keeps. */
+static void reap(struct prober *r)
+{
+	for (int n = 0; n < EXEC_MAX; n++) {
+		if (!r->killed[n] || !waitpid(r->killed[n], NULL, WNOHANG))
+			continue;
+		r->killed[n] = 0;
+		r->running--;
+	}
+}
+
+static void exec_run(struct probe *p)
+{
+	int ends[2];
+
+	p->prober->running++;
+	p->began = uv_hrtime();
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+		probe_end(p, false, "pipe: %s", strerror(errno));
+		return;
+	}
+	p->out = ends[0];
+	/* The command need not know that nobody waits for what it prints. */
+	fcntl(ends[1], F_SETFL, 0);
+	p->pid = spawn(p, ends[1]);
+	if (p->pid < 0)
+		probe_end(p, false, "exec: %s", strerror(errno));
+	close(ends[1]);
+	if (p->pid < 0)
+		return;
+	p->fd = (int)syscall(PIDFD_OPEN, p->pid, 0);
+	if (p->fd < 0)
+		probe_end(p, false, "pidfd: %s", strerror(errno));
+	else
+		probe_watch_fd(p, UV_READABLE);
+}
+
+static void exec_open(struct probe *p)
+{
+	struct prober *r = p->prober;
+
+	p->doing = "exec";
+	p->out = -1;
+	reap(r);
+	if (r->running < EXEC_MAX) {
+		exec_run(p);
+		return;
+	}
+	uv_timer_stop(&p->timer);
+	p->waits = true;
+	if (r->last)
+		r->last->next = p;
+	else
+		r->first = p;
+	r->last = p;
+}
+
+/* Takes p out of those that wait. */
+static void unqueue(struct prober *r, struct probe *p)
+{
+	struct probe **at = &r->first, *before = NULL;
+
+	while (*at != p) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = p->next;
+	if (r->last == p)
+		r->last = before;
+	p->waits = false;
+}
+
+/* The next one's turn; the time-out starts with it. */
+static void exec_next(struct prober *r)
+{
+	struct probe *p = r->first;
+
+	if (!p || r->running >= EXEC_MAX)
+		return;
+	unqueue(r, p);
+	probe_time(p);
+	exec_run(p);
+}
+
+/* The group goes at once: its number is not given away before its leader is reaped. */
+static void bury(struct prober *r, pid_t pid)
+{
+	int n = 0;
+
+	kill(-pid, SIGKILL);
+	while (r->killed[n])
+		n++;
+	r->killed[n] = pid;
+}
+
+static void exec_close(struct probe *p)
+{
+	if (p->waits) {
+		unqueue(p->prober, p);
+		return;
+	}
+	if (p->out >= 0)
+		close(p->out);
+	if (p->pid > 0)
+		bury(p->prober, p->pid);
+	else
+		p->prober->running--;
+	reap(p->prober);
+	exec_next(p->prober);
+}
+
+const struct probe_kind probe_exec = {.open = exec_open, .ready = exec_ready, .close = exec_close};
