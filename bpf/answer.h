@@ -5,8 +5,9 @@
  * to. A connection that no backend can take is reset, a datagram unreachable; what has no hop left
  * or is too big gets the ICMP error that says so (answer_tcp.h, answer_icmp.h).
  *
- * Never answered: a reset, anything but TCP and UDP (so no ICMP error), a fragment, a source that
- * is no single host's address (RFC 1122, 3.2.2; RFC 4443, 2.4), and what exceeds the limit.
+ * Never answered: a reset, anything but TCP and UDP (so no ICMP error), a fragment (but that it is
+ * too big, which only the sender can help: of IPv4 the first, of IPv6 any), a source that is no
+ * single host's address (RFC 1122, 3.2.2; RFC 4443, 2.4), and what exceeds the limit.
  * Whether a source is its network's broadcast address nobody here can know.
  *
  * The mid-flow packet of a flow that we have no record of is not reset either: another balancer,
@@ -27,8 +28,9 @@ static __always_inline bool answer_read_ip4(struct xdp_md *ctx, struct asked *a)
 
 	BOUND(l3, ASKED_L3);
 	ip = data + l3;
-	if ((void *)(ip + 1) > end || ip->frag_off & bpf_htons(IP4_FRAGMENT))
+	if ((void *)(ip + 1) > end || ip->frag_off & bpf_htons(IP4_FRAGMENT_AFTER))
 		return false;
+	a->fragment = !!(ip->frag_off & bpf_htons(IP4_FRAGMENT));
 	a->l4 = l3 + ip->ihl * 4;
 	a->proto = ip->protocol;
 	a->df = !!(ip->frag_off & bpf_htons(IP4_DF));
@@ -51,6 +53,7 @@ static __always_inline bool answer_read_ip6(struct xdp_md *ctx, struct asked *a)
 	a->v6 = 1;
 	a->l4 = found & 0xffff;
 	a->proto = found >> 16;
+	a->fragment = a->proto == IPPROTO_FRAGMENT;
 	addr_copy(&a->src, &ip->saddr);
 	addr_copy(&a->dst, &ip->daddr);
 	return asked_by_host(a);
@@ -92,15 +95,18 @@ static __always_inline bool answer_read(struct xdp_md *ctx, struct asked *a)
 		return false;
 	if (*first >> 4 == 4 ? !answer_read_ip4(ctx, a) : !answer_read_ip6(ctx, a))
 		return false;
-	return answer_read_l4(ctx, a);
+	return a->fragment || answer_read_l4(ctx, a);
 }
 
 /* LIMIT_KINDS: none. */
 static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 reason)
 {
+	if (reason == POISE_R_TOO_BIG)
+		return a->v6 || a->df ? LIMIT_ICMP : LIMIT_KINDS;
+	if (a->fragment)
+		return LIMIT_KINDS;
 	switch (reason) {
 	case POISE_R_TTL: return LIMIT_ICMP;
-	case POISE_R_TOO_BIG: return a->v6 || a->df ? LIMIT_ICMP : LIMIT_KINDS;
 	case POISE_R_NO_BACKEND:
 		if (a->proto == IPPROTO_UDP)
 			return LIMIT_ICMP;

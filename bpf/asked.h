@@ -29,7 +29,8 @@ struct asked {
 	__u8 v6;
 	__u8 proto;
 	__u8 df;
-	__u8 flags; /* TCP from here on */
+	__u8 fragment; /* then nothing below is known */
+	__u8 flags;    /* TCP from here on */
 	__u32 ports;
 	__u32 seq; /* host order */
 	__be32 ack;

@@ -31,8 +31,9 @@ static __always_inline answer_t forward_mode(struct xdp_md *ctx, const struct pa
 	return DROP(UNSUPPORTED);
 }
 
-/* answers: the packet's sender may be told why it is not forwarded; a constant, since answer()
- * takes room on the stack that not every caller has. */
+/* XDP_*. answers: the packet's sender may be told why it is not forwarded; a constant, since
+ * answer() takes room on the stack that not every caller has. Without it, why not is returned, as
+ * it is: negative. */
 static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 				   const struct poise_member *m, __u32 member, bool answers)
 {
@@ -52,8 +53,7 @@ static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 		return drop(p->service, DROP(BROKEN));
 	failed = forward_mode(ctx, p, m, path, nexthop);
 	if (UNLIKELY(failed))
-		return answers ? answer(ctx, p->service, failed, ASKED(p))
-			       : drop(p->service, failed);
+		return answers ? answer(ctx, p->service, failed, ASKED(p)) : (int)failed;
 	count_packet(member, p->length);
 	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
 		return XDP_TX;

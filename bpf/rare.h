@@ -62,7 +62,8 @@ __noinline answer_t rare_icmp(struct xdp_md *ctx)
 	return answer;
 }
 
-/* Forwards to a member, with a hash of its own, and counts the event. */
+/* Forwards to a member, with a hash of its own, and counts the event; XDP_*, or why not, which is
+ * negative. */
 __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 {
 	struct poise_member *m = member_get(member);
@@ -78,9 +79,29 @@ __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 	p.hash = poise_flow_hash(&p.src, &p.dst, 0, p.proto, poise_key0, poise_key1);
 	verdict = forward(ctx, &p, m, member, false);
 	BOUND(event, POISE_REASON_SLOTS - 1);
-	if (verdict != XDP_DROP)
+	if (verdict > XDP_DROP)
 		count_reason(p.service, event);
 	return verdict;
+}
+
+/* The packet as answer() wants it described. */
+__noinline __u32 rare_asked(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	__u32 l4;
+
+	return parse_ip(ctx, &p, &l4) ? ASKED(&p) : 0;
+}
+
+/* Forwards to a member, else answers. */
+static __always_inline int rare_on(struct xdp_md *ctx, __u32 member, __u32 event)
+{
+	int verdict = rare_send(ctx, member, event);
+	struct poise_member *m = member_get(member);
+
+	if (verdict >= 0 || !m)
+		return verdict < 0 ? XDP_DROP : verdict;
+	return answer(ctx, m->service, verdict, rare_asked(ctx));
 }
 
 /* What neither is a fragment nor quotes one of a service's packets may quote one of our own. */
@@ -103,20 +124,20 @@ __noinline int rare_outer(struct xdp_md *ctx)
 
 static __always_inline int rare(struct xdp_md *ctx)
 {
-	answer_t answer = rare_fragment(ctx);
+	answer_t member = rare_fragment(ctx);
 	__u32 event = POISE_R_FRAGMENTS;
 
-	if (answer == FRAGMENT_NONE) {
+	if (member == FRAGMENT_NONE) {
 		event = POISE_R_ICMP_ERROR;
-		answer = rare_icmp(ctx);
-		if (!answer)
+		member = rare_icmp(ctx);
+		if (!member)
 			return rare_outer(ctx);
-	} else if (answer == FRAGMENT_FIRST) {
-		answer = rare_first(ctx);
+	} else if (member == FRAGMENT_FIRST) {
+		member = rare_first(ctx);
 	}
-	if (!answer)
+	if (!member)
 		return XDP_PASS;
-	return IS_DROP(answer) ? XDP_DROP : rare_send(ctx, answer, event);
+	return IS_DROP(member) ? XDP_DROP : rare_on(ctx, member, event);
 }
 
 #endif

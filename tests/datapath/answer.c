@@ -195,6 +195,33 @@ static const struct packet_case big[] = {
 };
 /* clang-format on */
 
+/* Of IPv6 every fragment, since only the sender can make them smaller; of IPv4 the first with DF.
+ */
+#define FIRST	 "| udp 1234 > 53 len 3000 csum 7 | data "
+#define LATER6	 "| frag6 off 200 mf id 77 proto 17 | data "
+#define ANSWERED " too-big answered-icmp"
+
+static const struct packet_case big_fragments[] = {
+	CASE_ANSWER("6in4, the first", IN0 T(0, 2) "| frag6 mf id 77 " FIRST "1426", "s02" ANSWERED,
+		    BACK0 TOO_BIG("fd02:0::2", "1480") T(0, 2) "len 1442 | frag6 mf id 77 " FIRST
+							       "1176"),
+	CASE_ANSWER("6in6, a later one in a tag", IN1 T(0, 3) LATER6 "1440",
+		    "s03" ANSWERED " fragment-guessed",
+		    BACK1 TOO_BIG("fd02:0::3", "1460") T(0, 3) "len 1448 " LATER6 "1184"),
+	CASE_ANSWER("gue 6in6, a later one", IN0 T(0, 7) LATER6 "1440",
+		    "s07" ANSWERED " fragment-guessed",
+		    BACK0 TOO_BIG("fd02:0::7", "1452") T(0, 7) "len 1448 " LATER6 "1184"),
+	CASE_ANSWER("l2, narrow", IN0 T(4, 1) "| frag6 mf id 77 " FIRST "72", "s41" ANSWERED,
+		    BACK0 TOO_BIG("fd02:4::1", "1280") T(4, 1) "| frag6 mf id 77 " FIRST "72"),
+	CASE_ANSWER("4in4 with DF, the first", IN0 S(0, 2) "df mf " FIRST "1456", "s02" ANSWERED,
+		    BACK0 FRAG_NEEDED("10.2.0.2", "1480") S(0, 2) "df mf len 1484 " FIRST "520"),
+	CASE_DROP("4in4 with DF, a later one", IN0 S(0, 2) "df mf off 185 proto 17 | data 1464",
+		  "s02 too-big fragment-guessed"),
+	CASE_DROP("4in4 without DF", IN0 S(0, 2) "mf " FIRST "1456", "s02 too-big"),
+	CASE_DROP("from a group", IN0 "ip6 ff02::9 > fd02:0::2 " LATER6 "1440",
+		  "s02 too-big fragment-guessed"),
+};
+
 static struct rig rig;
 
 TestSuite(answer, .fini = place_cleanup, .timeout = 110);
@@ -207,6 +234,7 @@ Test(answer, tables)
 	CASES_RUN(&rig, no_host);
 	CASES_RUN(&rig, expired);
 	CASES_RUN(&rig, big);
+	CASES_RUN(&rig, big_fragments);
 	rig_close(&rig);
 }
 

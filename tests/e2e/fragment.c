@@ -57,3 +57,25 @@ Test(fragment, ipip_ipv6)
 {
 	whole(&(struct site){.ipip = true}, SITE_VIP6, 6);
 }
+
+Test(fragment, gue_ipv4)
+{
+	whole(&(struct site){.gue = true}, SITE_VIP4, 4);
+}
+
+Test(fragment, gue_ipv6)
+{
+	whole(&(struct site){.gue = true}, SITE_VIP6, 6);
+}
+
+/* Where every link carries 1500 bytes, fragments as large as that are too big once encapsulated:
+ * their sender is told, and makes smaller ones. */
+Test(fragment, ipip_ipv6_over_1500_bytes)
+{
+	whole(&(struct site){.ipip = true, .mtu = 1500}, SITE_VIP6, 6);
+}
+
+Test(fragment, gue_ipv6_over_1500_bytes)
+{
+	whole(&(struct site){.gue = true, .mtu = 1500}, SITE_VIP6, 6);
+}

@@ -16,8 +16,8 @@ struct packet_case {
 	int verdict;	    /* XDP_* */
 	const char *out;    /* words; NULL: as it came */
 	const char *member; /* that counts one packet and its bytes; NULL: none does */
-	const char *drop; /* "SERVICE REASON" or "SERVICE REASON EVENT" that count one; NULL: none.
-			   * SERVICE none: what is of no service */
+	const char *drop;   /* "SERVICE REASON..." that count one each; NULL: none. SERVICE none:
+			     * what is of no service */
 };
 
 /* Not for a service: passed on, byte-identical, and nothing counted. */
