@@ -7,6 +7,7 @@
 #define POISE_FIND_H
 
 #include "quic.h"
+#include "ranges.h"
 
 /* The member that the table gives to every packet at this place; NULL: look closer. */
 static __always_inline struct poise_member *find_table(const struct packet *p,
@@ -87,9 +88,14 @@ static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
 	__u32 current = 0, found, seconds;
 	struct flow f;
 
-	if (ctx && UNLIKELY(rec->flags & POISE_S_QUIC) && p->proto == IPPROTO_UDP) {
-		f = find_flow(p, rec, stamp_seconds());
-		return quic_track(ctx, &f, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
+	/* One look for most: neither of the two. */
+	if (UNLIKELY(rec->flags & (POISE_S_RANGES | POISE_S_QUIC))) {
+		if (ranges_denied(p, rec))
+			return DROP(SOURCE);
+		if (ctx && rec->flags & POISE_S_QUIC && p->proto == IPPROTO_UDP) {
+			f = find_flow(p, rec, stamp_seconds());
+			return quic_track(ctx, &f, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
+		}
 	}
 	if (rec->track != POISE_TRACK_ALWAYS) {
 		__u32 entry = table_entry(rec->table_at, rec->table_size, p->place);

@@ -287,6 +287,14 @@ static __always_inline answer_t fragment_guess(struct packet *p, __u32 service)
 	return latest ? latest : table_choose(&flow);
 }
 
+/* Whether the client is denied by this service, which then counts it. */
+static __always_inline bool fragment_denied(struct packet *p, __u32 service)
+{
+	struct poise_service_rec *rec = listener_record(p, service);
+
+	return rec && ranges_denied(p, rec);
+}
+
 static __always_inline answer_t fragment_later(struct packet *p, const struct piece *f,
 					       __u32 service)
 {
@@ -296,6 +304,8 @@ static __always_inline answer_t fragment_later(struct packet *p, const struct pi
 
 	if (word && !member)
 		return 0;
+	if (service && fragment_denied(p, service))
+		return DROP(SOURCE);
 	if (fragment_serves(member, service, p->proto != IPPROTO_TCP))
 		return member;
 	guess = fragment_guess(p, service);
@@ -308,6 +318,8 @@ static __always_inline answer_t fragment_later(struct packet *p, const struct pi
 /* Whom a fragment goes to; 0: it is the host's; or FRAGMENT_FIRST. */
 static __always_inline answer_t fragment(struct packet *p, const struct piece *f)
 {
+	struct poise_member *m;
+	answer_t answer;
 	__u32 host;
 
 	if (p->proto && p->proto != IPPROTO_TCP && p->proto != IPPROTO_UDP)
@@ -318,7 +330,12 @@ static __always_inline answer_t fragment(struct packet *p, const struct piece *f
 	if (host == POISE_HOST_SHARED)
 		host = 0;
 	p->service = host;
-	return fragment_later(p, f, host);
+	answer = fragment_later(p, f, host);
+	if (host || !answer || IS_DROP(answer))
+		return answer;
+	/* of several services here, the one it goes to decides */
+	m = member_get(answer);
+	return m && fragment_denied(p, m->service) ? DROP(SOURCE) : answer;
 }
 
 #endif

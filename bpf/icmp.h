@@ -162,6 +162,8 @@ static __always_inline answer_t icmp_error(struct xdp_md *ctx, struct packet *p,
 	rec = listener_find(p);
 	if (!rec)
 		return 0;
+	if (ranges_denied(p, rec))
+		return DROP(SOURCE);
 	return p->ttl <= 1 ? DROP(TTL) : icmp_member(p, rec);
 }
 

@@ -31,11 +31,13 @@ POISE_ARRAY(own, struct poise_words); /* of poise_load */
 POISE_ARRAY(others, struct poise_words);
 POISE_ARRAY(server_ids, struct poise_server_ids);
 POISE_ARRAY(held, struct poise_words);
+POISE_ARRAY(bounds, struct poise_bound);
 /* Packets never read these; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);
 POISE_ARRAY(rates, struct poise_rate);
 POISE_ARRAY(address_conf, struct poise_address_slot);
+POISE_ARRAY(range_conf, struct poise_range);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -57,6 +57,7 @@ void run_use(struct instance *i)
 	native_map(&others, i->others, poise_words_entries(m->cpus * m->members));
 	native_map(&server_ids, i->server_ids, poise_server_id_buckets(m->members));
 	native_map(&held, i->held, poise_words_entries(m->members));
+	native_map(&bounds, i->bounds, 2 * poise_range_entries(m->ranges));
 	native_map(&devmap, NULL, m->paths);
 	native_map(&drops, dropped, m->services);
 	native_map(&limits, &limited, 1);

@@ -24,7 +24,8 @@ int poise_xdp(struct xdp_md *ctx)
 	if (!service)
 		return XDP_PASS;
 	if (p.ttl <= 1)
-		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
+		return answer(ctx, p.service, ranges_denied(&p, service) ? DROP(SOURCE) : DROP(TTL),
+			      ASKED(&p));
 	choose_hashes(&p, service);
 	m = find_table(&p, service, &member);
 	if (UNLIKELY(!m)) {

@@ -61,6 +61,10 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	     print_bucket);
 	VIEW(held, "a backend's live flows, where max-conns limits them", i->held, m->members,
 	     print_held);
+	VIEW(range_conf, "a source range as configured", i->range_conf,
+	     poise_range_entries(m->ranges), print_range);
+	VIEW(bounds, "where a source range begins or ends", i->bounds,
+	     2 * poise_range_entries(m->ranges), print_bound);
 #undef VIEW
 	return n;
 }

@@ -211,6 +211,27 @@ void print_server_ids(FILE *out, const struct instance *i, __u64 key, const void
 	}
 }
 
+void print_range(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_range *r = entry;
+	char text[RANGE_TEXT];
+
+	(void)i;
+	(void)key;
+	fprintf(out, "%s %s", r->deny ? "deny" : "allow", range_format(r, text, sizeof(text)));
+}
+
+void print_bound(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_bound *b = entry;
+	union poise_addr a = {.q = {__builtin_bswap64(b->high), __builtin_bswap64(b->low)}};
+	char text[POISE_ADDR_TEXT];
+
+	(void)i;
+	(void)key;
+	fprintf(out, "from %s", poise_format_addr(&a, text, sizeof(text)));
+}
+
 void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	const struct poise_bucket *b = entry;

@@ -51,15 +51,23 @@ int cmd_service_add(struct cli *c)
 	n = take_listeners(c, svc);
 	if (n < 0)
 		return -1;
-	if (cli_keys(c, OPTION_SERVICE, &svc->conf, false))
+	if (cli_keys(c, OPTION_SERVICE, svc, false))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
 	cli_say(c, "service %s added: %d listener%s, policy %s, forward %s; no flow is touched.",
 		name, n, n == 1 ? "" : "s",
-		cli_word(OPTION_SERVICE, "policy", &svc->conf, policy, sizeof(policy)),
-		cli_word(OPTION_SERVICE, "forward", &svc->conf, mode, sizeof(mode)));
+		cli_word(OPTION_SERVICE, "policy", svc, policy, sizeof(policy)),
+		cli_word(OPTION_SERVICE, "forward", svc, mode, sizeof(mode)));
 	cli_note(c, "next: poise backend add %s ADDR[:PORT]...", name);
 	cli_note_addresses(c, svc);
 	return cli_end(c);
+}
+
+/* Source ranges hold for established flows too. */
+static bool names_ranges(const struct cli *c, const char *word)
+{
+	const struct option *o = cli_key(c, OPTION_SERVICE, word);
+
+	return o && o->type == OPTION_RANGES;
 }
 
 int cmd_service_set(struct cli *c)
@@ -71,11 +79,15 @@ int cmd_service_set(struct cli *c)
 
 	if (!svc)
 		return -1;
-	if (cli_keys(c, OPTION_SERVICE, &svc->conf, true))
+	if (cli_keys(c, OPTION_SERVICE, svc, true))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
-	if (pairs == 1)
+	if (pairs == 1 && names_ranges(c, c->args.word[first]))
+		cli_say(c, "service %s: %s; this holds from the next packet on.", svc->conf.name,
+			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text,
+				   sizeof(text)));
+	else if (pairs == 1)
 		cli_say(c, "service %s: %s; established flows stay where they are.", svc->conf.name,
-			cli_now_is(c, OPTION_SERVICE, c->args.word[first], &svc->conf, text,
+			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text,
 				   sizeof(text)));
 	else
 		cli_say(c, "service %s: %zu keys set; established flows stay where they are.",

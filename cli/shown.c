@@ -130,6 +130,18 @@ struct json_object *json_listeners(const struct config_service *svc)
 	return list;
 }
 
+static struct json_object *json_ranges(const struct ranges *list)
+{
+	struct json_object *array = json_object_new_array();
+	char text[RANGE_TEXT];
+
+	for (size_t i = 0; i < list->n; i++) {
+		range_format(&list->range[i], text, sizeof(text));
+		json_object_array_add(array, json_object_new_string(text));
+	}
+	return array;
+}
+
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
 static void add_option(struct json_object *o, const struct option *opt, const void *obj)
 {
@@ -151,6 +163,9 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		break;
 	case OPTION_TABLE_SIZE: /* a number always: shown_json says the one in force */
 		json_object_object_add(o, "table_size_auto", json_object_new_boolean(!n));
+		break;
+	case OPTION_RANGES:
+		json_object_object_add(o, key, json_ranges(option_list_const(opt, obj)));
 		break;
 	default: json_add_known(o, key, option_format(opt, obj, text, sizeof(text)));
 	}
@@ -226,7 +241,7 @@ struct json_object *shown_json(const struct shown_service *s)
 
 	json_add_known(o, "name", conf->name);
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
-	json_options(o, OPTION_SERVICE, conf);
+	json_options(o, OPTION_SERVICE, s->service);
 	json_add_u64(o, "table_size", config_table_size(s->service));
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);

@@ -41,7 +41,7 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf) M(server_ids) M(fragments) M(held)
+	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)
 /* clang-format on */
 
 /*
@@ -161,13 +161,14 @@ struct poise_service_rec {
 	struct poise_extent extent[POISE_EXTENTS];
 	__u8 quic_offset; /* with POISE_S_QUIC: where the server id is in a connection id, bytes */
 	__u8 quic_length; /* and how long */
-	__u16 spare1;
+	__u16 bounds;	  /* with POISE_S_RANGES: POISE_BOUNDS_* */
 	__u32 rate;	  /* new flows per second; 0: any number */
 	__u32 burst;	  /* with it: at once, after a rest */
 	__u32 cycle_at;	  /* first slot of the cycle, in `table` too */
 	__u32 cycle_size; /* 0: the policy has none */
 	__u32 look;	  /* the chance, in 65536ths, that a choice looks at a given member */
-	__u32 spare[2];
+	__u32 bounds_at;  /* the first of them in `bounds` */
+	__u32 spare[1];
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -177,7 +178,8 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_QUIC	  0x04 /* UDP packets are QUIC, their connection ids name backends */
 /* Nothing but the table need be asked where its entry is not mixed: `track auto`, no base table,
  * and no option that wants to look at a packet first. */
-#define POISE_S_TABLE 0x08
+#define POISE_S_TABLE  0x08
+#define POISE_S_RANGES 0x10 /* some sources are denied */
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
@@ -282,6 +284,38 @@ POISE_ASSERT_SIZE(struct poise_server_ids, 64);
 #define POISE_ID_MEMBER(word)		   ((__u16)(word))
 /* Two members a bucket at most, of eight that it has room for. */
 #define poise_server_id_buckets(members) ((members) / 2 + 1)
+
+/* ---- source ranges ------------------------------------------------------------------------------
+ * The addresses at which the longest matching prefix of a service begins to say otherwise, sorted,
+ * side by side. Whoever is at or above an odd number of them has the other verdict than ::.
+ */
+struct poise_bound {
+	__u64 high, low; /* of the address, host order */
+};
+
+POISE_ASSERT_SIZE(struct poise_bound, 16);
+
+#define POISE_BOUNDS_COUNT 0x7fff
+#define POISE_BOUNDS_DENY  0x8000 /* :: is denied */
+
+/* Source ranges of one service: as many as anybody lists by hand, in 10 steps of a search. */
+#define POISE_RANGES_MAX   256
+#define POISE_BOUNDS_STEPS 10
+
+/* A prefix as configured, in map `range_conf`: a run per service, of one entry more than it has
+ * prefixes (IPv4 as a whole counts). Its bounds begin at twice the run's place. Never changed
+ * while a record in force or one that packets may read names it. */
+struct poise_range {
+	union poise_addr addr;
+	__u8 length; /* bits of addr: an IPv4 prefix has 96 more than it says */
+	__u8 deny;
+	__u8 spare[6];
+};
+
+POISE_ASSERT_SIZE(struct poise_range, 24);
+
+/* In the worst case each service has one; then all of them may change at once. */
+#define poise_range_entries(limit) (4 * (limit) + 1)
 
 /* ---- the table ---------------------------------------------------------------------------------
  * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30). The base is the table
@@ -401,7 +435,9 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 	R(RATE, "rate", "more new flows than the service's rate allows")                           \
 	R(NO_LISTENER, "no-listener",                                                              \
 	  "no service listens on that port or protocol of the address")                            \
-	R(NO_ECHO, "no-echo", "an echo request that its address does not answer (ping no, usable)")
+	R(NO_ECHO, "no-echo",                                                                      \
+	  "an echo request that its address does not answer (ping no, usable)")                    \
+	R(SOURCE, "source-denied", "the client's address is not allowed or is denied")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -578,7 +614,7 @@ struct poise_service_conf {
 	__u8 affinity;
 	__u8 affinity_prefix4, affinity_prefix6; /* bits */
 	__u8 choices;				 /* p2c; 0: auto */
-	__u8 spare1[2];
+	__u16 ranges;				 /* source ranges: prefixes of its run */
 	__u32 affinity_timeout;
 	__u32 rate;	  /* new flows per second; 0: any number */
 	__u32 rate_burst; /* 0: auto */
@@ -586,10 +622,12 @@ struct poise_service_conf {
 	__u64 cycle_key;  /* whose slots these are (cycle.h) */
 	__u32 cycle_at;	  /* the slots of its cycle in `table`; 0: none */
 	__u32 cycle_slots;
+	__u32 range_at;	     /* of its run in `range_conf`; 0: it has none */
+	__u32 range_crc;     /* CRC-32C of these prefixes */
 	__u32 fade_in;	     /* ms; POISE_FADE_AUTO: by the policy */
 	__u16 fade_exponent; /* in hundredths */
 	__u8 fade_floor;     /* percent */
-	__u8 spare[781];
+	__u8 spare[773];
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
@@ -720,7 +758,8 @@ struct poise_meta {
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
 	char instance[POISE_NAME_MAX];
-	__u8 spare1[120];
+	__u32 ranges; /* the limit of source ranges of all services */
+	__u8 spare1[116];
 
 	/* read by packets: a line of its own */
 	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */

@@ -50,6 +50,21 @@ static void check_cycle(struct check *c, const struct derived *d)
 				  d->conf->name, s, d->conf->cycle_at + s, slot[s], d->cycle[s]);
 }
 
+/* ---- source ranges ----------------------------------------------------------------------------*/
+
+static void check_bounds(struct check *c, const struct derived *d)
+{
+	const struct poise_bound *now = c->i->bounds + d->rec.bounds_at;
+
+	for (__u32 b = 0; b < (d->rec.bounds & POISE_BOUNDS_COUNT); b++)
+		if (memcmp(&now[b], &d->bound[b], sizeof(now[b])) != 0)
+			check_say(c, "bounds",
+				  "service \"%s\": bound %u (entry %u) is 0x%016llx%016llx, not "
+				  "0x%016llx%016llx",
+				  d->conf->name, b, d->rec.bounds_at + b, now[b].high, now[b].low,
+				  d->bound[b].high, d->bound[b].low);
+}
+
 /* ---- services ---------------------------------------------------------------------------------*/
 
 static void check_member(struct check *c, const struct derived *d, size_t m)
@@ -94,6 +109,7 @@ static void check_service(struct check *c, __u16 id)
 		}
 	for (size_t m = 0; m < d.members; m++)
 		check_member(c, &d, m);
+	check_bounds(c, &d);
 	check_table(c, &d);
 	check_base(c, &d);
 	check_cycle(c, &d);

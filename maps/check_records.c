@@ -111,6 +111,19 @@ static bool sane_service(const struct poise_meta *m, const struct poise_service_
 	       (__u64)conf->cycle_at + conf->cycle_slots <= m->table_slots;
 }
 
+/* A run is checked while a record in force names it; then each prefix is what it seems. */
+static bool sane_ranges(const struct instance *i, const struct poise_service_conf *conf)
+{
+	const struct poise_range *range = store_ranges(i, conf);
+
+	if (!store_ranges_intact(i, conf))
+		return false;
+	for (int r = 0; r < conf->ranges; r++)
+		if (range[r].length > RANGE_BITS || range[r].deny > 1)
+			return false;
+	return true;
+}
+
 /* A member's record stands at the id that its service's extents give its ordinal. */
 static void check_place(struct check *c, __u32 id, const struct poise_member_conf *m)
 {
@@ -161,7 +174,8 @@ bool check_records(struct check *c)
 			check_copy(c, "service_conf", id, &slot->copy[copy].r,
 				   sizeof(slot->copy[copy]),
 				   store_service_intact(&slot->copy[copy]));
-		if (!sane_service(i->meta, store_service(i, id))) {
+		if (!sane_service(i->meta, store_service(i, id)) ||
+		    !sane_ranges(i, store_service(i, id))) {
 			check_say(c, "service_conf", "entry %u: a record that contradicts itself",
 				  id);
 			sane = false;

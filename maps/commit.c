@@ -95,7 +95,7 @@ static void match(struct commit *c)
 static int plan_all(struct commit *c, struct poise_error *err)
 {
 	if (listener_plan(c->i, c->cfg, err) || plan_ids(&c->plan, err) ||
-	    plan_tables(&c->plan, err))
+	    plan_tables(&c->plan, err) || plan_ranges(&c->plan, err))
 		return -1;
 	return 0;
 }
@@ -167,6 +167,7 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 	svc->conf.r.state = POISE_REC_USED;
 	if (!svc->conf.created)
 		svc->conf.created = c->now;
+	plan_ranges_write(c->i, svc);
 	write_service(c, svc->id, &svc->conf, ps->old ? ps->old : store_service(c->i, svc->id));
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
@@ -298,7 +299,8 @@ static void commit_end(struct commit *c)
 	free(c->plan.old_member);
 	free(c->plan.service);
 	free(c->plan.taken);
-	free(c->plan.gap);
+	gaps_free(&c->plan.slots);
+	gaps_free(&c->plan.ranges);
 }
 
 static void commit_write(struct commit *c)

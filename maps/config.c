@@ -52,6 +52,8 @@ struct config *config_new(void)
 static void service_free(struct config_service *svc)
 {
 	free(svc->member);
+	ranges_free(&svc->allow);
+	ranges_free(&svc->deny);
 	free(svc);
 }
 
@@ -93,6 +95,9 @@ struct config *config_clone(const struct config *cfg)
 
 		to->member = copy(from->member, from->members * sizeof(*from->member));
 		to->room = from->members;
+		to->allow = to->deny = (struct ranges){0};
+		ranges_copy(&to->allow, &from->allow);
+		ranges_copy(&to->deny, &from->deny);
 		c->service[i] = to;
 	}
 	return c;
@@ -212,7 +217,7 @@ struct config_service *config_service_add(struct config *cfg, const char *name,
 	svc->conf.r.state = POISE_REC_USED;
 	svc->conf.r.owner = (__u8)owner;
 	memcpy(svc->conf.name, name, strlen(name));
-	option_defaults(OPTION_SERVICE, &svc->conf);
+	option_defaults(OPTION_SERVICE, svc);
 	place(cfg, svc, locate(cfg, name, &found));
 	return svc;
 }

@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "error.h"
+#include "ranges.h"
 
 enum attach_mode {
 	ATTACH_AUTO = 0,
@@ -41,6 +42,7 @@ struct config_limits {
 	__u32 flow_slots;  /* 4M: 32 MiB */
 	__u32 table_slots; /* 32M: 128 MiB; 4096 services of size auto need half of it */
 	__u32 paths;	   /* 1024 */
+	__u32 ranges;	   /* 16384: 3.7 MiB */
 };
 
 /* Members of one service: what POISE_EXTENTS extents hold, the first of POISE_EXTENT_MIN and each
@@ -55,10 +57,11 @@ struct config_member {
 };
 
 struct config_service {
-	__u16 id; /* 0: none yet */
-	int line; /* in config.file; 0 none */
-	struct poise_service_conf conf;
-	struct config_member *member; /* sorted by address, port */
+	struct poise_service_conf conf; /* first: option.h */
+	struct ranges allow, deny;	/* commit says in conf where they are kept */
+	__u16 id;			/* 0: none yet */
+	int line;			/* in config.file; 0 none */
+	struct config_member *member;	/* sorted by address, port */
 	size_t members;
 	size_t room;
 };
@@ -240,6 +243,7 @@ int config_apply(struct config *live, const struct config *file, unsigned int fl
  * number. `to` says nothing about hash-key, limits and interfaces that it does not have. What an
  * apply would do is the difference between live and a clone of it that the file was applied to.
  *   + service web forward l2      - backend web 10.0.0.1      ~ service web policy maglev -> p2c
+ *   + allow web 192.0.2.0/24      - deny web 2001:db8::/32
  *   + listener web 192.0.2.10:80  + interface eth0            ~ backend web 10.0.0.2 weight 1 -> 2
  */
 typedef void (*config_emit)(void *ctx, char sign, const char *line);

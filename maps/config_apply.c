@@ -151,7 +151,7 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 			return -1;
 		*changed = true;
 	}
-	*changed |= take_options(OPTION_SERVICE, &svc->conf, &want->conf, NULL);
+	*changed |= take_options(OPTION_SERVICE, svc, want, NULL);
 	for (size_t i = 0; i < want->members; i++)
 		if (apply_member(a, svc, &want->member[i]))
 			return -1;

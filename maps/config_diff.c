@@ -35,7 +35,7 @@ static void emit(struct differ *d, char sign, const char *fmt, ...)
 		d->emit(d->ctx, sign, line);
 }
 
-/* " KEY VALUE" for every option that is not at its default. */
+/* " KEY VALUE" for every option that is not at its default; lists have lines of their own. */
 static char *said(enum option_scope scope, const void *obj, char *buf, size_t size)
 {
 	char text[OPTION_TEXT];
@@ -43,7 +43,7 @@ static char *said(enum option_scope scope, const void *obj, char *buf, size_t si
 
 	buf[0] = '\0';
 	for (const struct option *o = option_first(scope); o && used < size; o = option_next(o))
-		if (!option_is_default(o, obj))
+		if (o->type != OPTION_RANGES && !option_is_default(o, obj))
 			used += (size_t)snprintf(buf + used, size - used, " %s %s", o->key,
 						 option_format(o, obj, text, sizeof(text)));
 	return buf;
@@ -55,10 +55,31 @@ static void diff_options(struct differ *d, enum option_scope scope, const char *
 	char before[OPTION_TEXT], after[OPTION_TEXT];
 
 	for (const struct option *o = option_first(scope); o; o = option_next(o))
-		if (!option_equal(o, from, to))
+		if (o->type != OPTION_RANGES && !option_equal(o, from, to))
 			emit(d, '~', "%s %s %s -> %s", what, o->key,
 			     option_format(o, from, before, sizeof(before)),
 			     option_format(o, to, after, sizeof(after)));
+}
+
+/* Prefixes of a that b lacks, of each list. */
+static void diff_ranges(struct differ *d, char sign, const struct config_service *a,
+			const struct config_service *b)
+{
+	static const struct ranges none;
+	char text[RANGE_TEXT];
+
+	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o)) {
+		const struct ranges *mine, *other;
+
+		if (o->type != OPTION_RANGES)
+			continue;
+		mine = option_list_const(o, a);
+		other = b ? option_list_const(o, b) : &none;
+		for (size_t i = 0; i < mine->n; i++)
+			if (!ranges_has(other, &mine->range[i]))
+				emit(d, sign, "%s %s %s", o->key, a->conf.name,
+				     range_format(&mine->range[i], text, sizeof(text)));
+	}
 }
 
 /* ---- listeners --------------------------------------------------------------------------------*/
@@ -136,7 +157,9 @@ static void diff_service(struct differ *d, const struct config_service *from,
 	char what[POISE_NAME_MAX + sizeof("service ")];
 
 	snprintf(what, sizeof(what), "service %s", to->conf.name);
-	diff_options(d, OPTION_SERVICE, what, &from->conf, &to->conf);
+	diff_options(d, OPTION_SERVICE, what, from, to);
+	diff_ranges(d, '-', from, to);
+	diff_ranges(d, '+', to, from);
 	diff_listeners(d, '-', &from->conf, &to->conf);
 	diff_listeners(d, '+', &to->conf, &from->conf);
 	diff_members(d, '-', from, to);
@@ -149,7 +172,8 @@ static void new_service(struct differ *d, const struct config_service *svc)
 	char options[LINE_TEXT / 2];
 
 	emit(d, '+', "service %s%s", svc->conf.name,
-	     said(OPTION_SERVICE, &svc->conf, options, sizeof(options)));
+	     said(OPTION_SERVICE, svc, options, sizeof(options)));
+	diff_ranges(d, '+', svc, NULL);
 	diff_listeners(d, '+', &svc->conf, NULL);
 	diff_members(d, '+', svc, NULL);
 }

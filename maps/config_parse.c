@@ -180,5 +180,7 @@ struct config *config_parse(const char *file, const char *text, size_t length,
 			*err = mine;
 	}
 	tree_free(tree);
+	ranges_free(&p.defaults.allow);
+	ranges_free(&p.defaults.deny);
 	return p.cfg;
 }

@@ -13,7 +13,7 @@
 struct parser {
 	struct config *cfg;
 	struct poise_error *err;
-	struct poise_service_conf defaults;
+	struct config_service defaults; /* its options */
 	const struct tree_node *services;
 	size_t backends; /* of all services */
 };

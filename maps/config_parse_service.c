@@ -183,8 +183,8 @@ static int parse_service_body(struct parser *p, struct config_service *svc,
 		else if (!strcmp(key->text, "health"))
 			failed = parse_health(p, value);
 		else if (strcmp(key->text, "name"))
-			failed = parse_option(p, OPTION_SERVICE, key, value, &svc->conf,
-					      service_keys, SERVICE_KEYS);
+			failed = parse_option(p, OPTION_SERVICE, key, value, svc, service_keys,
+					      SERVICE_KEYS);
 		if (failed)
 			return poise_error_about(p->err, "service \"%s\"", svc->conf.name);
 	}
@@ -219,7 +219,7 @@ static int parse_service(struct parser *p, const struct tree_node *n)
 		return -1;
 	svc->line = n->line;
 	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o))
-		option_copy(o, &svc->conf, &p->defaults);
+		option_copy(o, svc, &p->defaults);
 	return parse_service_body(p, svc, n);
 }
 

@@ -27,6 +27,25 @@ const char *parse_text(struct parser *p, const struct tree_node *n, const char *
 	return parse_need(p, n, TREE_TEXT, what) ? NULL : n->text;
 }
 
+/* A list, or one text as on the command line. */
+static int parse_ranges(struct parser *p, const struct option *o, const struct tree_node *value,
+			void *obj)
+{
+	struct ranges new = {0};
+
+	for (size_t i = 0; i < value->items; i++) {
+		const char *text = parse_text(p, value->item[i], o->key);
+
+		if (!text || ranges_add(&new, text, p->err)) {
+			ranges_free(&new);
+			return text ? poise_error_of(p->err, o->key) : -1;
+		}
+	}
+	ranges_free(option_list(o, obj));
+	*option_list(o, obj) = new;
+	return 0;
+}
+
 int parse_option(struct parser *p, enum option_scope scope, const struct tree_node *key,
 		 const struct tree_node *value, void *obj, const char *const *more, size_t n)
 {
@@ -36,6 +55,8 @@ int parse_option(struct parser *p, enum option_scope scope, const struct tree_no
 	parse_at(p, key);
 	if (!o)
 		return option_unknown(scope, key->text, more, n, p->err);
+	if (o->type == OPTION_RANGES && value->kind == TREE_LIST)
+		return parse_ranges(p, o, value, obj);
 	text = parse_text(p, value, key->text);
 	return text ? option_set(o, obj, text, p->err) : -1;
 }

@@ -55,15 +55,30 @@ static bool to_save(const struct saver *s, const struct option *o, const void *o
 	return (s->flags & CONFIG_SAVE_ALL) || o->always_saved || !option_is_default(o, obj);
 }
 
+/* In one line, as they are short; those of IPv6 quoted for their colons. */
+static void save_ranges(const struct saver *s, const struct ranges *list)
+{
+	char text[RANGE_TEXT];
+
+	fputs("[", s->out);
+	for (size_t i = 0; i < list->n; i++) {
+		range_format(&list->range[i], text, sizeof(text));
+		fprintf(s->out, strchr(text, ':') ? "%s\"%s\"" : "%s%s", i ? ", " : " ", text);
+	}
+	fputs(list->n ? " ]" : "]", s->out);
+}
+
 /* before, KEY: VALUE, after. */
 static void save_option(const struct saver *s, const struct option *o, const void *obj,
 			const char *before, const char *after)
 {
 	char text[OPTION_TEXT];
 
-	option_format(o, obj, text, sizeof(text));
 	fprintf(s->out, "%s%s: ", before, o->key);
-	if (o->type == OPTION_NAME || (o->type == OPTION_ADDR && strchr(text, ':')))
+	option_format(o, obj, text, sizeof(text));
+	if (o->type == OPTION_RANGES)
+		save_ranges(s, option_list_const(o, obj));
+	else if (o->type == OPTION_NAME || (o->type == OPTION_ADDR && strchr(text, ':')))
 		save_text(s, text);
 	else
 		fputs(text, s->out);
@@ -158,8 +173,8 @@ static void save_service(const struct saver *s, const struct config_service *svc
 		fprintf(s->out, "      - \"%s\"\n",
 			poise_format_listener(&conf->listener[i], text, sizeof(text)));
 	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o))
-		if (to_save(s, o, conf))
-			save_option(s, o, conf, "    ", "\n");
+		if (to_save(s, o, svc))
+			save_option(s, o, svc, "    ", "\n");
 	if (config_members_in(svc))
 		fprintf(s->out, "    backends:\n");
 	for (size_t i = 0; i < svc->members; i++)

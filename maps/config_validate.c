@@ -173,6 +173,22 @@ static int check_members(const struct config_service *svc, struct poise_error *e
 	return check_names(svc, err) || check_server_ids(svc, err) ? -1 : 0;
 }
 
+static int check_ranges(const struct config_service *svc, struct poise_error *err)
+{
+	const struct poise_range *both = ranges_common(&svc->allow, &svc->deny);
+	char text[RANGE_TEXT];
+
+	if (both) {
+		poise_fail(err, POISE_E_CONFLICT, "is in allow and in deny");
+		return poise_error_about(err, "prefix %s", range_format(both, text, sizeof(text)));
+	}
+	if (svc->allow.n + svc->deny.n <= POISE_RANGES_MAX)
+		return 0;
+	poise_fail(err, POISE_E_FULL, "%zu prefixes in allow and deny: a service has at most %d",
+		   svc->allow.n + svc->deny.n, POISE_RANGES_MAX);
+	return poise_error_remedy(err, "fewer, shorter prefixes; or a second service for some");
+}
+
 static int check_service(const struct config_service *svc, struct poise_error *err)
 {
 	size_t members = config_members_in(svc);
@@ -204,7 +220,7 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   "quic-id-length %u make %d",
 			   POISE_QUIC_CID_MAX, svc->conf.quic_offset, svc->conf.quic_length,
 			   svc->conf.quic_offset + svc->conf.quic_length);
-	} else {
+	} else if (!check_ranges(svc, err)) {
 		return check_members(svc, err);
 	}
 	return about_service(err, svc);
@@ -221,17 +237,19 @@ static int check_limit(const char *key, size_t used, __u32 limit, struct poise_e
 
 static int check_limits(const struct config *cfg, struct poise_error *err)
 {
-	size_t backends = 0, listeners = 0, slots = 0;
+	size_t backends = 0, listeners = 0, slots = 0, ranges = 0;
 
 	for (size_t i = 0; i < cfg->services; i++) {
 		backends += config_members_in(cfg->service[i]);
 		listeners += cfg->service[i]->conf.listeners;
 		slots += config_table_size(cfg->service[i]);
+		ranges += cfg->service[i]->allow.n + cfg->service[i]->deny.n;
 	}
 	if (check_limit("services", cfg->services, cfg->limits.services, err) ||
 	    check_limit("backends", backends, cfg->limits.backends, err) ||
 	    check_limit("listeners", listeners, cfg->limits.listeners, err) ||
-	    check_limit("table-slots", slots, cfg->limits.table_slots, err))
+	    check_limit("table-slots", slots, cfg->limits.table_slots, err) ||
+	    check_limit("source-ranges", ranges, cfg->limits.ranges, err))
 		return -1;
 	return 0;
 }

@@ -29,9 +29,10 @@ struct derived {
 	struct derive_members *member;
 	size_t members;
 	struct poise_service_rec rec;
-	__u16 *table;  /* [conf->table_slots] ordinals: `current` */
-	__u32 *cycle;  /* [conf->cycle_slots] slots */
-	__u8 *present; /* [rec.members] by ordinal */
+	__u16 *table;		   /* [conf->table_slots] ordinals: `current` */
+	__u32 *cycle;		   /* [conf->cycle_slots] slots */
+	__u8 *present;		   /* [rec.members] by ordinal */
+	struct poise_bound *bound; /* [rec.bounds & POISE_BOUNDS_COUNT], at rec.bounds_at */
 };
 
 /* Collects, ranks and fills: everything that needs no store. */

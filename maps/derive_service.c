@@ -4,8 +4,9 @@
  * any two stores finds a backend if it would have found one before or after.
  *
  *  1. members that get better, and new ones; then server ids, which name them
- *  2. a table in slots of its own (first, or of a new size or hash): complete before anybody reads
- *     likewise a cycle, which takes new slots whenever its members change
+ *  2. bounds of source ranges, and a table in slots of its own (first, or of a new size or hash):
+ *     complete before anybody reads; likewise a cycle, which takes new slots whenever its members
+ *     change
  *  3. the record, published by one store of `active`; when the rung gets worse this comes before
  *     the members get worse, so that those below the old rung may be chosen in time
  *  4. members that get worse: avoided from the next packet on
@@ -94,6 +95,15 @@ static void clear_base(struct instance *i, const struct derived *d)
 	}
 }
 
+/* ---- source ranges ----------------------------------------------------------------------------*/
+
+/* In places of their own, unless packets read these very bounds already. */
+static void store_bounds(struct instance *i, const struct derived *d)
+{
+	store_words(&i->bounds[d->rec.bounds_at], d->bound,
+		    (d->rec.bounds & POISE_BOUNDS_COUNT) * sizeof(*d->bound));
+}
+
 /* ---- members ----------------------------------------------------------------------------------*/
 
 /* worse: only those whose rank gets worse; else only the others. */
@@ -144,6 +154,7 @@ void derive_service(struct instance *i, __u16 id)
 	later = now && d.rec.rung < now->rung && d.rec.members == now->members &&
 		now->table_at == d.conf->table_at;
 	store_members(i, &d, false);
+	store_bounds(i, &d);
 	if ((now && now->flags & POISE_S_QUIC) || d.conf->quic)
 		server_ids_derive(i, id, &d);
 	if (!in_use(now, d.conf->table_at))

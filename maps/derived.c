@@ -74,7 +74,7 @@ static __u32 seconds(__u32 ms, __u32 most)
 static bool table_suffices(const struct poise_service_rec *rec)
 {
 	return rec->track == POISE_TRACK_AUTO && rec->table_size && !rec->base_size &&
-	       !(rec->flags & POISE_S_QUIC);
+	       !(rec->flags & (POISE_S_QUIC | POISE_S_RANGES));
 }
 
 /* Of very many members least-conn compares a few at random, which is what p2c does. */
@@ -138,8 +138,24 @@ static void fill_rec(struct derived *d)
 	rec->syn = (__u16)seconds(conf->syn, SHORT_MOST);
 	rec->closing = (__u16)seconds(conf->closing, SHORT_MOST);
 	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
-	if (table_suffices(rec))
-		rec->flags |= POISE_S_TABLE;
+}
+
+/* Ranges that deny nobody are none to packets. */
+static void fill_bounds(const struct instance *i, struct derived *d)
+{
+	const struct poise_service_conf *conf = d->conf;
+	size_t count;
+	bool deny;
+
+	d->bound = calloc(RANGES_BOUNDS((size_t)conf->ranges), sizeof(*d->bound));
+	if (!d->bound)
+		abort();
+	count = ranges_bounds(store_ranges(i, conf), conf->ranges, d->bound, &deny);
+	if (!count && !deny)
+		return;
+	d->rec.flags |= POISE_S_RANGES;
+	d->rec.bounds = (__u16)(count | (deny ? POISE_BOUNDS_DENY : 0));
+	d->rec.bounds_at = 2 * conf->range_at;
 }
 
 /* ---- members and table ------------------------------------------------------------------------*/
@@ -226,6 +242,9 @@ void derived_make(const struct instance *i, __u16 id, struct derived *d)
 			d->rec.rung = rank;
 	}
 	fill_rec(d);
+	fill_bounds(i, d);
+	if (table_suffices(&d->rec))
+		d->rec.flags |= POISE_S_TABLE;
 	fill_table(i, d);
 	fill_cycle(d);
 }
@@ -236,6 +255,7 @@ void derived_free(struct derived *d)
 	free(d->present);
 	free(d->table);
 	free(d->cycle);
+	free(d->bound);
 }
 
 void derived_member(const struct derived *d, size_t m, struct poise_member *out)

@@ -45,6 +45,8 @@ struct instance {
 	struct poise_server_ids *server_ids;
 	struct poise_bucket *fragments;
 	poise_load *held;
+	struct poise_range *range_conf;
+	struct poise_bound *bounds;
 	int devmap_fd;
 	int drops_fd;
 	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */

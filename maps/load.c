@@ -74,6 +74,30 @@ static int load_members(const struct instance *i, struct config_service *svc,
 	return 0;
 }
 
+/* Each of the two lists is in order, since the run is. */
+static int load_ranges(const struct instance *i, struct config_service *svc,
+		       struct poise_error *err)
+{
+	const struct poise_service_conf *conf = &svc->conf;
+	const struct poise_range *range = store_ranges(i, conf);
+	size_t denied = 0;
+
+	if (!store_ranges_intact(i, conf))
+		return corrupt(err, "service_conf", svc->id);
+	for (size_t r = 0; r < conf->ranges; r++)
+		denied += range[r].deny;
+	svc->allow.range = calloc(conf->ranges - denied + 1, sizeof(*range));
+	svc->deny.range = calloc(denied + 1, sizeof(*range));
+	if (!svc->allow.range || !svc->deny.range)
+		abort();
+	for (size_t r = 0; r < conf->ranges; r++) {
+		struct ranges *list = range[r].deny ? &svc->deny : &svc->allow;
+
+		list->range[list->n++] = range[r];
+	}
+	return 0;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct config_member *x = a, *y = b;
@@ -94,7 +118,7 @@ static int load_service(const struct instance *i, struct config *cfg, __u32 id,
 	cfg->service[cfg->services++] = svc;
 	if (!store_service_intact(&svc->conf))
 		return corrupt(err, "service_conf", id);
-	if (load_members(i, svc, err))
+	if (load_members(i, svc, err) || load_ranges(i, svc, err))
 		return -1;
 	if (svc->members)
 		qsort(svc->member, svc->members, sizeof(*svc->member), by_address);
@@ -121,6 +145,7 @@ static void load_identity(const struct instance *i, struct config *cfg)
 		.flow_slots = meta->flow_buckets * POISE_BUCKET_WORDS,
 		.table_slots = meta->table_slots,
 		.paths = meta->paths - 1,
+		.ranges = meta->ranges,
 	};
 }
 

@@ -38,6 +38,7 @@ static size_t width(const struct option *o)
 	case OPTION_U16: return sizeof(__u16);
 	case OPTION_ADDR: return sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;
+	case OPTION_RANGES: return sizeof(struct ranges);
 	default: return sizeof(__u32);
 	}
 }
@@ -256,15 +257,17 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	case OPTION_BOOL: return set_bool(o, obj, text, err);
 	case OPTION_ADDR: return set_addr(o, obj, text, err);
 	case OPTION_NAME: return set_name(o, obj, text, err);
+	case OPTION_RANGES: return ranges_set(option_list(o, obj), text, err);
 	default: return set_number(o, obj, text, err);
 	}
 }
 
-/* Options whose zero is the absence of a value, which `auto` or the empty name say by default. */
+/* Options whose zero is the absence of a value, which `auto`, `none` or the empty name say by
+ * default. */
 static bool zero_is_none(const struct option *o)
 {
 	return (o->zero && !o->set_offset) || o->type == OPTION_ADDR || o->type == OPTION_NAME ||
-	       o->type == OPTION_TABLE_SIZE;
+	       o->type == OPTION_TABLE_SIZE || o->type == OPTION_RANGES;
 }
 
 static void reset(const struct option *o, void *obj)
@@ -281,6 +284,8 @@ static void reset(const struct option *o, void *obj)
 int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err)
 {
 	if (!strcmp(text, "default") || (zero_is_none(o) && !strcmp(text, o->fallback))) {
+		if (o->type == OPTION_RANGES)
+			ranges_free(option_list(o, obj));
 		reset(o, obj);
 		return 0;
 	}
@@ -308,6 +313,8 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 		snprintf(buf, size, "%.*s", POISE_NAME_MAX - 1, (const char *)at);
 	else if (o->type == OPTION_ADDR && !poise_addr_is_zero(at))
 		poise_format_addr(at, buf, size);
+	else if (o->type == OPTION_RANGES)
+		ranges_format(at, buf, size);
 	else if (o->type == OPTION_ADDR || (o->type == OPTION_TABLE_SIZE && !value))
 		snprintf(buf, size, "%s", o->fallback);
 	else if (o->zero && !value)
@@ -325,12 +332,17 @@ bool option_equal(const struct option *o, const void *a, const void *b)
 		return true;
 	if (o->type == OPTION_NAME)
 		return !strncmp(field_const(o, a), field_const(o, b), POISE_NAME_MAX);
+	if (o->type == OPTION_RANGES)
+		return ranges_equal(field_const(o, a), field_const(o, b));
 	return !memcmp(field_const(o, a), field_const(o, b), width(o));
 }
 
 void option_copy(const struct option *o, void *to, const void *from)
 {
-	memcpy(field(o, to), field_const(o, from), width(o));
+	if (o->type == OPTION_RANGES)
+		ranges_copy(option_list(o, to), field_const(o, from));
+	else
+		memcpy(field(o, to), field_const(o, from), width(o));
 	if (o->set_offset)
 		((__u8 *)to)[o->set_offset] = ((const __u8 *)from)[o->set_offset];
 }

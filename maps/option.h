@@ -9,9 +9,10 @@
 
 #include "abi.h"
 #include "error.h"
+#include "ranges.h"
 
 enum option_scope {
-	OPTION_SERVICE,	  /* field of struct poise_service_conf */
+	OPTION_SERVICE,	  /* field of struct config_service, which begins with its conf */
 	OPTION_BACKEND,	  /* field of struct poise_member_conf */
 	OPTION_INTERFACE, /* field of struct config_interface */
 	OPTION_ADDRESS,	  /* field of struct poise_address_conf */
@@ -30,6 +31,7 @@ enum option_type {
 	OPTION_ADDR,	   /* union poise_addr of family min (4 or 6); zero: `auto` */
 	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
+	OPTION_RANGES,	   /* struct ranges; empty: `none` */
 };
 
 struct option_word {
@@ -68,12 +70,13 @@ const struct option *option_need(enum option_scope scope, const char *key, struc
 /* The same error for a place that takes the scope's keys and these n more. Returns -1. */
 int option_unknown(enum option_scope scope, const char *key, const char *const *more, size_t n,
 		   struct poise_error *err);
-/* Sets from text; "default" resets. obj is the structure of the option's scope. */
+/* Sets from text; "default" resets. obj is the structure of the option's scope; it owns its lists.
+ */
 int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err);
-/* The value as it can be typed back. */
+/* The value as it can be typed back; of a list, as much as has room (ranges_format). */
 char *option_format(const struct option *o, const void *obj, char *buf, size_t size);
 bool option_is_default(const struct option *o, const void *obj);
-/* Every option of scope to its default. */
+/* Every option of scope to its default; what was there is not looked at. */
 void option_defaults(enum option_scope scope, void *obj);
 /* Whether two objects of the option's scope have the same value. */
 bool option_equal(const struct option *o, const void *a, const void *b);
@@ -90,6 +93,17 @@ const char *option_scope_word(enum option_scope scope);
 const struct option *option_first(enum option_scope scope);
 const struct option *option_next(const struct option *o);
 
-#define OPTION_TEXT POISE_NAME_MAX /* bytes that hold any formatted value */
+#define OPTION_TEXT POISE_NAME_MAX /* bytes that hold any formatted value but a list */
+
+static inline const struct ranges *option_list_const(const struct option *o, const void *obj)
+{
+	return (const struct ranges *)(const void *)((const char *)obj + o->offset);
+}
+
+/* The list that an option of type OPTION_RANGES is. */
+static inline struct ranges *option_list(const struct option *o, void *obj)
+{
+	return (struct ranges *)(void *)((char *)obj + o->offset);
+}
 
 #endif

@@ -17,6 +17,7 @@
 #define SERVER_ID_MAX	0xffffffffu	   /* POISE_SERVER_ID_BYTES */
 #define CONFIG_IDS_MAX	65535		   /* ids are 16 bits and 0 is never used */
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
+#define RANGES_MAX	(1u << 24)	   /* 256 for each of 65535 services */
 #define FLOW_SLOTS_MIN	1024
 #define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
 #define TABLE_SLOTS_MIN 8192	   /* one automatic table and its successor */
@@ -85,7 +86,10 @@ static const struct option_word others[] = {
 	{0},
 };
 
-#define SERVICE(field) .scope = OPTION_SERVICE, .offset = offsetof(struct poise_service_conf, field)
+#define SERVICE(field)                                                                             \
+	.scope = OPTION_SERVICE, .offset = offsetof(struct config_service, conf.field)
+#define SERVICE_LIST(field)                                                                        \
+	.scope = OPTION_SERVICE, .offset = offsetof(struct config_service, field)
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
@@ -178,6 +182,15 @@ const struct option poise_options[] = {
 	{SERVICE(affinity_prefix6), .key = "affinity-prefix6", .type = OPTION_U8, .fallback = "128",
 	 .min = 1, .max = 128, .argument = "BITS",
 	 .help = "Bits of an IPv6 address that make one client."},
+	{SERVICE_LIST(allow), .key = "allow", .type = OPTION_RANGES, .fallback = "none",
+	 .argument = "PREFIX,...",
+	 .help = "Who may reach the service: clients in these prefixes, unless a longer one of "
+		 "deny "
+		 "holds them; with none, everybody but those that deny holds."},
+	{SERVICE_LIST(deny), .key = "deny", .type = OPTION_RANGES, .fallback = "none",
+	 .argument = "PREFIX,...",
+	 .help = "Who may not: clients in these prefixes, unless a longer one of allow holds them. "
+		 "Their packets are dropped and counted, not answered."},
 
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
@@ -241,6 +254,9 @@ const struct option poise_options[] = {
 	{LIMIT(paths), .key = "paths", .type = OPTION_U32, .fallback = "1024", .min = 1,
 	 .max = CONFIG_IDS_MAX, .argument = "NUMBER",
 	 .help = "Most ways out: different devices, source addresses, VLANs and MTUs."},
+	{LIMIT(ranges), .key = "source-ranges", .type = OPTION_U32, .fallback = "16384",
+	 .max = RANGES_MAX, .argument = "NUMBER",
+	 .help = "Most prefixes in allow and deny of all services together."},
 };
 
 const size_t poise_options_count = sizeof(poise_options) / sizeof(poise_options[0]);

@@ -6,16 +6,11 @@
 #ifndef POISE_PLAN_H
 #define POISE_PLAN_H
 
-#include "store.h"
+#include "gaps.h"
 
 struct plan_service {
 	struct config_service *svc;
 	const struct poise_service_conf *old; /* in force; NULL: new */
-};
-
-struct plan_run {
-	__u32 at;
-	__u32 count;
 };
 
 struct plan {
@@ -30,10 +25,9 @@ struct plan {
 
 	/* ids.c; NULL until somebody needs a new id */
 	__u8 *taken;
-	__u32 hint; /* every id below is taken */
-	/* table.c; NULL until somebody needs slots */
-	struct plan_run *gap;
-	size_t gaps;
+	__u32 hint;	    /* every id below is taken */
+	struct gaps slots;  /* slots.c */
+	struct gaps ranges; /* plan_ranges.c */
 };
 
 /* Gives ids and extents to what in cfg has none. May be called again after the pools changed. */
@@ -41,6 +35,11 @@ int plan_ids(struct plan *p, struct poise_error *err);
 /* Reserves slots for tables that are new or change their size or hash, and for cycles that change.
  * Likewise. */
 int plan_tables(struct plan *p, struct poise_error *err);
+/* Reserves runs for source ranges that are new or changed, and says in conf what is to stand
+ * there. Likewise. */
+int plan_ranges(struct plan *p, struct poise_error *err);
+/* Writes the run that was planned for the service. Nobody reads it yet, unless it is there. */
+void plan_ranges_write(struct instance *i, const struct config_service *svc);
 
 /* The policy whose hash of a packet a policy's table is read by. */
 static inline __u8 plan_hash(__u8 policy)

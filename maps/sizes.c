@@ -33,6 +33,8 @@ const struct instance_map instance_maps[] = {
 	FIELD(server_ids, struct poise_server_ids),
 	FIELD(fragments, struct poise_bucket),
 	WORDS(held),
+	FIELD(range_conf, struct poise_range),
+	FIELD(bounds, struct poise_bound),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -66,6 +68,7 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 	meta->listener_seeds = meta->listener_slots / 2 / LISTENERS_PER_SEED;
 	meta->paths = limits->paths + 1;
 	meta->listeners = limits->listeners;
+	meta->ranges = limits->ranges;
 }
 
 __u32 sizes_cpus(void)
@@ -101,6 +104,8 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"server_ids", poise_server_id_buckets(meta->members)},
 		{"fragments", POISE_FRAGMENT_BUCKETS},
 		{"held", poise_words_entries(meta->members)},
+		{"range_conf", poise_range_entries(meta->ranges)},
+		{"bounds", 2 * poise_range_entries(meta->ranges)},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

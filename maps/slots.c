@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Slots: where in the one pool a service's table and its cycle lie. Nothing is kept about free
- * slots; they are what neither the configuration names nor a packet under way may still read.
- *
- * Slot 0 is never given, so that 0 can mean "no table".
+ * Slots: where in the one pool a service's table and its cycle lie.
  */
 #include <stdlib.h>
 
@@ -11,105 +8,26 @@
 #include "derive.h"
 #include "plan.h"
 
-struct runs {
-	struct plan_run *run;
-	size_t n, room;
-};
-
-static void add_run(struct runs *r, __u32 at, __u32 count)
+static void conf_slots(struct gaps *taken, const struct poise_service_conf *conf)
 {
-	if (!at || !count)
-		return;
-	if (r->n == r->room) {
-		r->room = r->room ? 2 * r->room : 64;
-		r->run = realloc(r->run, r->room * sizeof(*r->run));
-		if (!r->run)
-			abort();
-	}
-	r->run[r->n++] = (struct plan_run){at, count};
+	gaps_add(taken, conf->table_at, conf->table_slots);
+	gaps_add(taken, conf->base_at, conf->base_size);
+	gaps_add(taken, conf->cycle_at, conf->cycle_slots);
 }
 
-static void add_conf(struct runs *r, const struct poise_service_conf *conf)
+/* A record with table_size 0 sends nobody to its table. */
+static void rec_slots(struct gaps *taken, const struct poise_service_rec *rec)
 {
-	add_run(r, conf->table_at, conf->table_slots);
-	add_run(r, conf->base_at, conf->base_size);
-	add_run(r, conf->cycle_at, conf->cycle_slots);
-}
-
-/* What packets may still read by one id: its active record, and both until a grace period. A
- * record with table_size 0 sends nobody to its table. */
-static void add_published(struct runs *r, const struct instance *i, __u32 id)
-{
-	const struct poise_service *s = &i->services[id];
-	bool graced = store_graced(i, s->retired);
-	bool gone = s->active & POISE_SERVICE_GONE;
-
-	for (int copy = 0; copy < 2; copy++)
-		if (!graced || (!gone && (s->active & 1) == (__u32)copy)) {
-			add_run(r, s->rec[copy].table_at, s->rec[copy].table_size);
-			add_run(r, s->rec[copy].base_at, s->rec[copy].base_size);
-			add_run(r, s->rec[copy].cycle_at, s->rec[copy].cycle_size);
-		}
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct plan_run *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static void find_gaps(struct plan *p)
-{
-	struct runs taken = {0}, gaps = {0};
-	__u32 at = 1, end = p->i->meta->table_slots;
-
-	for (__u32 id = 1; id < p->i->meta->services; id++) {
-		const struct poise_service_conf *conf = store_service(p->i, id);
-
-		if (conf->r.state == POISE_REC_USED)
-			add_conf(&taken, conf);
-		add_published(&taken, p->i, id);
-	}
-	if (taken.n)
-		qsort(taken.run, taken.n, sizeof(*taken.run), by_place);
-	for (size_t t = 0; t < taken.n; t++) {
-		if (taken.run[t].at > at)
-			add_run(&gaps, at, taken.run[t].at - at);
-		if (taken.run[t].at + taken.run[t].count > at)
-			at = taken.run[t].at + taken.run[t].count;
-	}
-	if (at < end)
-		add_run(&gaps, at, end - at);
-	free(taken.run);
-	p->gap = gaps.run;
-	p->gaps = gaps.n;
-}
-
-/* Gaps too small for any table are passed over once and for all. */
-static __u32 take_slots(struct plan *p, __u32 count)
-{
-	for (size_t g = 0; g < p->gaps; g++)
-		if (p->gap[g].count >= count) {
-			__u32 at = p->gap[g].at;
-
-			p->gap[g].at += count;
-			p->gap[g].count -= count;
-			return at;
-		}
-	return 0;
+	gaps_add(taken, rec->table_at, rec->table_size);
+	gaps_add(taken, rec->base_at, rec->base_size);
+	gaps_add(taken, rec->cycle_at, rec->cycle_size);
 }
 
 static int no_slots(const struct plan *p, const struct config_service *svc, const char *what,
 		    __u32 need, struct poise_error *err)
 {
-	__u32 left = 0, largest = 0;
+	__u32 largest, left = gaps_left(&p->slots, &largest);
 
-	for (size_t g = 0; g < p->gaps; g++) {
-		left += p->gap[g].count;
-		if (p->gap[g].count > largest)
-			largest = p->gap[g].count;
-	}
 	poise_fail(err, POISE_E_FULL,
 		   "its %s needs %u slots side by side; of %u slots %u are free, at most %u side "
 		   "by side",
@@ -211,16 +129,16 @@ static bool cycle_anew(const struct plan_service *ps)
 static int place(struct plan *p, struct config_service *svc, const char *what, __u32 slots,
 		 __u32 *at, struct poise_error *err)
 {
-	if (!p->gap)
-		find_gaps(p);
-	*at = take_slots(p, slots);
+	const struct gaps_pool pool = {p->i->meta->table_slots, conf_slots, rec_slots};
+
+	gaps_find(&p->slots, p->i, &pool);
+	*at = gaps_take(&p->slots, slots);
 	return *at ? 0 : no_slots(p, svc, what, slots, err);
 }
 
 int plan_tables(struct plan *p, struct poise_error *err)
 {
-	free(p->gap);
-	p->gap = NULL;
+	gaps_free(&p->slots);
 	for (size_t s = 0; s < p->cfg->services; s++) {
 		struct config_service *svc = p->service[s].svc;
 		struct poise_service_conf *conf = &svc->conf;

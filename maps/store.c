@@ -158,6 +158,23 @@ bool store_address_intact(const struct poise_address_conf *conf)
 	return record_crc(conf, sizeof(*conf)) == conf->r.crc;
 }
 
+const struct poise_range *store_ranges(const struct instance *i,
+				       const struct poise_service_conf *conf)
+{
+	/* a run has one entry more */
+	if ((__u64)conf->range_at + conf->ranges >= poise_range_entries(i->meta->ranges))
+		return NULL;
+	return &i->range_conf[conf->range_at];
+}
+
+bool store_ranges_intact(const struct instance *i, const struct poise_service_conf *conf)
+{
+	const struct poise_range *range = store_ranges(i, conf);
+
+	return range && conf->ranges <= POISE_RANGES_MAX &&
+	       store_crc(0, range, conf->ranges * sizeof(*range)) == conf->range_crc;
+}
+
 /* All kinds of record begin with a struct poise_record. */
 static void write_record(void *to, void *from, size_t bytes, __u64 generation)
 {

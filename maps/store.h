@@ -99,9 +99,16 @@ const struct poise_address_conf *store_address(const struct instance *i, __u32 s
 const struct poise_service_conf *store_service_before(const struct instance *i, __u32 id);
 const struct poise_address_conf *store_address_before(const struct instance *i, __u32 slot);
 
+/* The source ranges of a service's record, conf->ranges of them; NULL if they lie outside the map.
+ */
+const struct poise_range *store_ranges(const struct instance *i,
+				       const struct poise_service_conf *conf);
+
 bool store_service_intact(const struct poise_service_conf *conf);
 bool store_member_intact(const struct poise_member_conf *conf);
 bool store_address_intact(const struct poise_address_conf *conf);
+
+bool store_ranges_intact(const struct instance *i, const struct poise_service_conf *conf);
 
 /* Writes the other copy under this generation, which must be above meta.committed. */
 void store_service_write(struct instance *i, __u32 id, struct poise_service_conf *conf,

@@ -35,7 +35,8 @@ static struct instance *make(void)
 					     .listeners = 64,
 					     .flow_slots = 4096,
 					     .table_slots = 1024,
-					     .paths = 4};
+					     .paths = 4,
+					     .ranges = 16};
 	cr_assert_eq(attach_load(&i, &where, cfg, &created, &err), 0, "%s: %s", err.object,
 		     err.message);
 	cr_assert(created);

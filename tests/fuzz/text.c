@@ -67,13 +67,13 @@ static void check_numbers(const char *text)
 static void check_option(const struct option *o, const char *text)
 {
 	union {
-		struct poise_service_conf service;
+		struct config_service service;
 		struct poise_member_conf member;
 		struct config_interface interface;
 		struct config_limits limits;
 	} first = {0}, second = {0};
 	struct poise_error err = {0};
-	char buf[OPTION_TEXT];
+	static char buf[POISE_RANGES_MAX * RANGE_TEXT]; /* any value, a list too */
 
 	option_defaults(o->scope, &first);
 	option_defaults(o->scope, &second);
@@ -88,6 +88,10 @@ static void check_option(const struct option *o, const char *text)
 	fuzz_require(!option_set(o, &second, buf, NULL));
 	fuzz_require(option_equal(o, &first, &second));
 	fuzz_require(option_is_default(o, &first) == option_is_default(o, &second));
+	if (o->type == OPTION_RANGES) {
+		ranges_free(option_list(o, &first));
+		ranges_free(option_list(o, &second));
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -388,6 +388,44 @@ static void quic_leaves(struct config *cfg, unsigned long argument)
 	dns->member[1].conf.server_id = 1;
 }
 
+/* ---- source ranges ----------------------------------------------------------------------------*/
+
+static void set_ranges(struct config *cfg, const char *allow, const char *deny)
+{
+	struct config_service *web = named(cfg, "web");
+	struct poise_error err = {0};
+
+	ranges_free(&web->allow);
+	ranges_free(&web->deny);
+	cr_assert(!allow || !ranges_set(&web->allow, allow, &err), "%s", err.message);
+	cr_assert(!deny || !ranges_set(&web->deny, deny, &err), "%s", err.message);
+}
+
+static void ranges_some(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	set_ranges(cfg, "10.1.0.0/16,2001:db8::/32", "10.1.7.0/24");
+}
+
+static void ranges_others(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	set_ranges(cfg, NULL, "10.1.7.0/24,10.9.0.0/16,2001:db8:bad::/48");
+}
+
+/* Other prefixes that come to the same. */
+static void ranges_respelt(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	set_ranges(cfg, "10.1.0.0/17,10.1.128.0/17,2001:db8::/32", "10.1.7.0/24");
+}
+
+static void ranges_none(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	set_ranges(cfg, NULL, NULL);
+}
+
 /* ---- the table of them ------------------------------------------------------------------------*/
 
 #define KIND(name)                                                                                 \
@@ -458,6 +496,12 @@ const struct kind kinds[] = {
 	AFTER(quic_on, quic_swap),
 	AFTER(quic_on, quic_leaves),
 	AFTER(quic_on, service_del),
+	KIND(ranges_some),
+	AFTER(ranges_some, ranges_others),
+	AFTER(ranges_some, ranges_respelt),
+	AFTER(ranges_some, ranges_none),
+	AFTER(ranges_some, service_replace),
+	AFTER(ranges_some, set_policy),
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -71,6 +71,7 @@ void native_open(struct native *n, const char *yaml, __u32 flow_slots)
 		.flow_slots = flow_slots,
 		.table_slots = 1 << 18,
 		.paths = 8,
+		.ranges = 1024,
 	};
 	struct poise_error err = {0};
 	struct config *file = config_parse("native.yaml", yaml, strlen(yaml), &err);

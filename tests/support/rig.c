@@ -220,7 +220,8 @@ void rig_open(struct rig *r, const char *yaml)
 					.listeners = 256,
 					.flow_slots = 4096,
 					.table_slots = 1 << 20,
-					.paths = 32},
+					.paths = 32,
+					.ranges = 1024},
 			     .has_hash_key = true,
 			     .hash_key = {1, 2}};
 	struct poise_error err = {0};

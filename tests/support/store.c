@@ -20,7 +20,8 @@ struct instance *store_tiny(void)
 					     .listeners = 64,
 					     .flow_slots = 64,
 					     .table_slots = 1024,
-					     .paths = 4};
+					     .paths = 4,
+					     .ranges = 16};
 
 	return instance_anonymous(&limits);
 }
@@ -32,7 +33,8 @@ struct instance *store_full(void)
 					     .listeners = 65536,
 					     .flow_slots = 1 << 16,
 					     .table_slots = 32 << 20,
-					     .paths = 1024};
+					     .paths = 1024,
+					     .ranges = 16384};
 
 	return instance_anonymous(&limits);
 }

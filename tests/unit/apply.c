@@ -440,9 +440,20 @@ static unsigned int draw(unsigned int below)
 	return (unsigned int)(state >> 16) % below;
 }
 
+/* A few prefixes of few that there are; one may be there twice, which changes nothing. */
+static void draw_ranges(char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned int n = draw(6) + 1; n; n--)
+		used += (size_t)snprintf(text + used, size - used,
+					 draw(2) ? "%s10.%u.0.0/16" : "%s2001:db8:%x::/48",
+					 used ? "," : "", draw(200));
+}
+
 static void draw_option(const struct option *o, void *obj)
 {
-	char text[64];
+	char text[256];
 
 	if (draw(3))
 		return;
@@ -463,6 +474,7 @@ static void draw_option(const struct option *o, void *obj)
 			 draw(250) + 1);
 		break;
 	case OPTION_NAME: snprintf(text, sizeof(text), "n%u-%u", draw(1000000), draw(1000)); break;
+	case OPTION_RANGES: draw_ranges(text, sizeof(text)); break;
 	default: snprintf(text, sizeof(text), "%u", draw(200000)); break;
 	}
 	option_set(o, obj, text, NULL); /* out of range now and then: stays as it was */

@@ -56,6 +56,17 @@ static const struct {
 	 "+ backend web 10.0.0.2 weight 3 name two\n"
 	 "+ backend web 2001:db8::1\n",
 	 3},
+	{WEB "    allow: [ 10.0.0.0/8, \"2001:db8::/32\" ]\n    deny: [ 10.1.0.0/16 ]\n",
+	 WEB "    allow: 10.0.0.0/8,192.0.2.1\n    deny: none\n",
+	 "- allow web 2001:db8::/32\n"
+	 "- deny web 10.1.0.0/16\n"
+	 "+ allow web 192.0.2.1/32\n",
+	 3},
+	{"", WEB "    deny: [ 10.0.0.0/8 ]\n",
+	 "+ service web forward l2\n"
+	 "+ deny web 10.0.0.0/8\n"
+	 "+ listener web 192.0.2.1:80\n",
+	 3},
 	{WEB_ONE, WEB "    backends: [ { address: 10.0.0.1, weight: 2, forward: l2 } ]\n",
 	 "~ backend web 10.0.0.1 weight 1 -> 2\n"
 	 "~ backend web 10.0.0.1 forward default -> l2\n",

@@ -11,14 +11,14 @@
 
 /* Room for the structure of any scope. */
 union any {
-	struct poise_service_conf service;
+	struct config_service service;
 	struct poise_member_conf member;
 	struct config_interface interface;
 	struct config_limits limits;
 };
 
 static const size_t scope_size[OPTION_SCOPES] = {
-	sizeof(struct poise_service_conf), sizeof(struct poise_member_conf),
+	sizeof(struct config_service), sizeof(struct poise_member_conf),
 	sizeof(struct config_interface), sizeof(struct poise_address_conf),
 	sizeof(struct config_limits)};
 
@@ -84,6 +84,8 @@ Test(option, defaults)
 		{OPTION_SERVICE, "affinity-timeout", "5m"},
 		{OPTION_SERVICE, "affinity-prefix4", "32"},
 		{OPTION_SERVICE, "affinity-prefix6", "128"},
+		{OPTION_SERVICE, "allow", "none"},
+		{OPTION_SERVICE, "deny", "none"},
 		{OPTION_BACKEND, "server-id", "0"},
 		{OPTION_BACKEND, "weight", "1"},
 		{OPTION_BACKEND, "forward", "default"},
@@ -101,6 +103,7 @@ Test(option, defaults)
 		{OPTION_LIMIT, "flow-slots", "4M"},
 		{OPTION_LIMIT, "table-slots", "32M"},
 		{OPTION_LIMIT, "paths", "1024"},
+		{OPTION_LIMIT, "source-ranges", "16384"},
 	};
 	char text[OPTION_TEXT];
 	union any obj;
@@ -117,7 +120,7 @@ Test(option, defaults)
 		cr_expect(option_is_default(o, &obj), "%s", o->key);
 	}
 	option_defaults(OPTION_SERVICE, &obj);
-	cr_expect_eq(obj.service.forward, OPTION_UNSAID);
+	cr_expect_eq(obj.service.conf.forward, OPTION_UNSAID);
 }
 
 static const struct {

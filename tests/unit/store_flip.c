@@ -9,6 +9,7 @@
 
 #include "maps/listener.h"
 #include "maps/sizes.h"
+#include "maps/store.h"
 #include "tests/support/kinds.h"
 
 /* ---- an instance with something of everything -------------------------------------------------*/
@@ -34,13 +35,14 @@ static struct instance *world(void)
 	__u16 path;
 
 	/* mixed entries, a separate base, ashes, a service that is gone, a retired listener, server
-	 * ids */
+	 * ids, source ranges */
 	store_change(i, kind_named("backend_weight")->edit, 0);
 	store_change(i, kind_named("set_table_size")->edit, 0);
 	store_change(i, kind_named("service_add")->edit, 0);
 	store_change(i, kind_named("service_del")->edit, 0);
 	store_change(i, kind_named("quic_web")->edit, 0);
 	store_change(i, kind_named("listen_more")->edit, 0);
+	store_change(i, kind_named("ranges_some")->edit, 0);
 	cr_assert_eq(instance_lock(i, &err), 0);
 	path = instance_path(i, &want, &err);
 	for (__u32 id = 1; id < i->meta->members; id++)
@@ -173,6 +175,32 @@ static bool find_word(__u64 word, __u64 after)
 	       (is_live(word) && POISE_WORD_MEMBER(word) != POISE_WORD_MEMBER(after));
 }
 
+/* What no record in force names is free, whatever it holds. */
+static bool find_range(const struct instance *i, __u32 n)
+{
+	for (__u32 id = 1; id < i->meta->services; id++) {
+		const struct poise_service_conf *conf = store_service(i, id);
+
+		if (n >= conf->range_at && n < conf->range_at + conf->ranges)
+			return true;
+	}
+	return false;
+}
+
+static bool find_bound(const struct instance *i, __u32 n)
+{
+	for (__u32 id = 1; id < i->meta->services; id++) {
+		const struct poise_service *s = &i->services[id];
+		const struct poise_service_rec *r = &s->rec[s->active & 1];
+		__u32 count = r->bounds & POISE_BOUNDS_COUNT;
+
+		if (!(s->active & POISE_SERVICE_GONE) && n >= r->bounds_at &&
+		    n < r->bounds_at + count)
+			return true;
+	}
+	return false;
+}
+
 /* Would map check know that bit `bit` of byte `byte` of a map was flipped? */
 static bool must_find(const struct instance *i, const char *map, size_t size, size_t byte, int bit)
 {
@@ -204,6 +232,10 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 		       i->members[n % i->meta->members].service;
 	if (!strcmp(map, "held"))
 		return byte / 4 < i->meta->members && i->members[byte / 4].service;
+	if (!strcmp(map, "range_conf"))
+		return find_range(i, n);
+	if (!strcmp(map, "bounds"))
+		return find_bound(i, n);
 	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
 	       strcmp(map, "fragments") != 0;
 }

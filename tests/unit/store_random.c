@@ -69,11 +69,25 @@ static void change_listeners(struct config_service *svc, struct config *cfg)
 		config_unlisten(svc, &svc->conf.listener[draw(svc->conf.listeners)], &err);
 }
 
+/* A few prefixes of few that there are, so that most changes leave some. */
+static void change_ranges(struct config_service *svc)
+{
+	char text[RANGE_TEXT];
+
+	ranges_free(&svc->allow);
+	ranges_free(&svc->deny);
+	for (unsigned int n = draw(4); n; n--) {
+		snprintf(text, sizeof(text), draw(2) ? "10.%u.0.0/16" : "2001:db8:%u::/48",
+			 draw(6));
+		ranges_add(draw(2) ? &svc->allow : &svc->deny, text, NULL); /* may be there */
+	}
+}
+
 static void change_service(struct config_service *svc)
 {
 	static const __u32 sizes[] = {31, 61, 97};
 
-	switch (draw(5)) {
+	switch (draw(6)) {
 	case 0: svc->conf.table_size = sizes[draw(3)]; break;
 	case 1: svc->conf.policy = draw(2) ? POISE_MAGLEV : POISE_SOURCE_HASH; break;
 	case 2: svc->conf.idle = 1000 * (1 + draw(50000)); break;
@@ -83,6 +97,7 @@ static void change_service(struct config_service *svc)
 		svc->conf.gue_port = (__u16)(1 + draw(65535));
 		svc->conf.gue_checksum = (__u8)draw(2);
 		break;
+	case 5: change_ranges(svc); break;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "tests/support/kinds.h"
 
 #define HASHES 24 /* packets sent between two stores, each by another hash */
+#define BOUNDS 16 /* of a service's source ranges: more than any kind makes */
 
 /* ---- a packet ---------------------------------------------------------------------------------*/
 
@@ -22,6 +23,7 @@ struct packet {
 	__u32 service; /* 0: nobody listens */
 	__u32 copy;
 	struct poise_service_rec rec; /* as it was when it began */
+	struct poise_bound bound[BOUNDS];
 };
 
 static void packet_seed(const struct instance *i, const struct poise_listener_conf *l,
@@ -97,12 +99,29 @@ static struct {
 	unsigned long packets;
 } watch;
 
+/* What a packet that began so reads of source ranges; the first of all if it reads none. */
+static const struct poise_bound *bounds_of(const struct packet *p)
+{
+	return watch.i->bounds + p->rec.bounds_at;
+}
+
+static void same_bounds(const struct packet *p, unsigned long n)
+{
+	size_t count = p->rec.bounds & POISE_BOUNDS_COUNT;
+
+	cr_assert_leq(count, BOUNDS);
+	cr_assert(!memcmp(bounds_of(p), p->bound, count * sizeof(*p->bound)),
+		  "%s: store %lu: bounds changed under a packet", watch.kind, n);
+}
+
 static void begin_packets(void)
 {
 	for (int l = 0; l < watch.listeners; l++) {
 		packet_seed(watch.i, &watch.listener[l], &watch.early[l]);
 		packet_listener(watch.i, &watch.listener[l], &watch.early[l]);
 		watch.early[l].rec = *record(watch.i, &watch.early[l]);
+		memcpy(watch.early[l].bound, bounds_of(&watch.early[l]),
+		       sizeof(watch.early[l].bound));
 	}
 	watch.graced = watch.i->meta->graced;
 }
@@ -133,6 +152,7 @@ static void between_stores(unsigned long n)
 		cr_assert(!memcmp(record(watch.i, &watch.early[l]), &watch.early[l].rec,
 				  sizeof(watch.early[l].rec)),
 			  "%s: store %lu: a record changed under a packet", watch.kind, n);
+		same_bounds(&watch.early[l], n);
 		/* knew its service and record early; a service that went took its backends along */
 		if (late.service == watch.early[l].service)
 			look(&watch.early[l], n, "a very slow");
