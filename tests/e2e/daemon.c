@@ -17,9 +17,10 @@
 
 #include "tests/support/lab.h"
 
-#define FILE_AT "/run/boot.yaml"
-#define CONFIG	"--config " FILE_AT
-#define KILLS	20
+#define FILE_AT	    "/run/boot.yaml"
+#define CONFIG	    "--config " FILE_AT
+#define KILLS	    20
+#define WATCHDOG_MS 500 /* as if the unit said so */
 
 static struct lab lab;
 
@@ -275,6 +276,21 @@ static void told(int fd, const char *word)
 	} while (!strstr(text, word));
 }
 
+/* Stopped it says nothing any more, and again when it goes on. */
+static void hangs(int fd, pid_t pid)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char text[512];
+
+	kill(pid, SIGSTOP);
+	cr_assert_eq(waitpid(pid, NULL, WUNTRACED), pid);
+	while (recv(fd, text, sizeof(text), MSG_DONTWAIT) > 0)
+		;
+	cr_assert_eq(poll(&p, 1, WATCHDOG_MS), 0, "a process that stands still is heard of");
+	kill(pid, SIGCONT);
+	told(fd, "WATCHDOG=1");
+}
+
 Test(daemon, tells_systemd, .timeout = 60)
 {
 	struct sockaddr_un at = {0};
@@ -283,11 +299,12 @@ Test(daemon, tells_systemd, .timeout = 60)
 
 	lab_up(&lab, "--backends 2");
 	write_file("web");
-	pid = lab_start(&lab, "lb1", "env NOTIFY_SOCKET=%s WATCHDOG_USEC=1000000 poised " CONFIG,
-			at.sun_path);
+	pid = lab_start(&lab, "lb1", "env NOTIFY_SOCKET=%s WATCHDOG_USEC=%d poised " CONFIG,
+			at.sun_path, WATCHDOG_MS * 1000);
 	told(fd, "READY=1");
 	told(fd, "STATUS=1 services, 2 backends (0 without next hop), 1 devices");
 	told(fd, "WATCHDOG=1");
+	hangs(fd, pid);
 	kill(pid, SIGHUP);
 	told(fd, "RELOADING=1\nMONOTONIC_USEC=");
 	told(fd, "READY=1");

@@ -39,6 +39,8 @@ static void site(void)
 	host_must(&h, "backend add dns 10.0.0.4 weight 0 name four");
 	host_must(&h, "backend add dns 10.0.0.77 forward l2 admin disabled");
 	host_must(&h, "backend drain web 10.0.0.2");
+	host_must(&h, "address claim 192.0.2.10 lo withdraw-grace 500ms");
+	host_must(&h, "address claim 192.0.2.99 lo"); /* no service: withdrawn */
 }
 
 static void expect_line_fits(const char *definition, const char *command, const char *line)
