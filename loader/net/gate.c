@@ -108,7 +108,7 @@ static void find_places(struct gate *g, const struct config *cfg)
 void gate_look(struct gate *g, const struct instance *i, const struct config *cfg, bool attached,
 	       __u64 now)
 {
-	if (!g->place || g->generation != cfg->generation) {
+	if (g->places != cfg->addresses || g->generation != cfg->generation) {
 		find_places(g, cfg);
 		find_pairs(g, cfg);
 		g->generation = cfg->generation;
