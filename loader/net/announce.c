@@ -90,16 +90,14 @@ static size_t make_advertisement(struct advertisement *a, const union poise_addr
 	return sizeof(*a);
 }
 
-static int early = -1; /* opened by announce_open */
-
-static int open_socket(void)
-{
-	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-}
+/* For the life of the process: to close a packet socket takes a grace period of some 15 ms, and a
+ * file may claim hundreds of addresses. */
+static int packets = -1;
 
 void announce_open(void)
 {
-	early = open_socket();
+	if (packets < 0)
+		packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 }
 
 /* 1: sent, 0: the device has no neighbours that would want it, -1: not permitted or failed. */
@@ -110,26 +108,23 @@ static int send_one(const union poise_addr *addr, unsigned int ifindex, const ch
 		struct advertisement advertisement;
 	} frame;
 	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex};
-	int fd = early >= 0 ? early : open_socket(), rc = -1;
 	struct ifreq ifr = {0};
 	const __u8 *mac = (const __u8 *)ifr.ifr_hwaddr.sa_data;
 	size_t length;
+	ssize_t sent;
 
-	if (fd < 0)
+	announce_open();
+	if (packets < 0)
 		return -1;
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", device);
-	if (ioctl(fd, SIOCGIFHWADDR, &ifr))
-		goto out;
-	rc = 0;
+	if (ioctl(packets, SIOCGIFHWADDR, &ifr))
+		return -1;
 	if (ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-		goto out;
+		return 0;
 	length = poise_addr_is4(addr) ? make_request(&frame.request, addr, mac)
 				      : make_advertisement(&frame.advertisement, addr, mac);
-	rc = sendto(fd, &frame, length, 0, (const struct sockaddr *)&to, sizeof(to)) < 0 ? -1 : 1;
-out:
-	if (fd != early)
-		close(fd);
-	return rc;
+	sent = sendto(packets, &frame, length, 0, (const struct sockaddr *)&to, sizeof(to));
+	return sent < 0 ? -1 : 1;
 }
 
 /* False if the kernel will not be told. */

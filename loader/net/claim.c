@@ -178,7 +178,9 @@ static bool take_off(struct settler *s, const struct config_address *a, const ch
 		say(s, true, a, "cannot be taken off %s: %s", device, strerror(refused));
 		return false;
 	}
-	say(s, false, a, "taken off %s", device);
+	/* Who withdrew it has said so, and why. */
+	if (!config_address_withdrawn(a))
+		say(s, false, a, "taken off %s", device);
 	return true;
 }
 

@@ -201,10 +201,9 @@ static void say_change(const struct speaker *s, const struct config_address *a, 
 {
 	__u8 now = a->conf.announced;
 
-	if (now < POISE_WITHDRAWN && before >= POISE_WITHDRAWN)
-		say(s, a, "announced");
-	else if (now >= POISE_WITHDRAWN && before == POISE_ANNOUNCED)
-		say(s, a, "withdrawn: %s", gate_why(now));
+	/* Settling says what it puts on a device. */
+	if (now >= POISE_WITHDRAWN && before == POISE_ANNOUNCED)
+		say(s, a, "withdrawn from %s: %s", a->conf.device, gate_why(now));
 	else if (now >= POISE_WITHDRAWN && before == POISE_UNJUDGED)
 		say(s, a, "waits to be put on %s: %s (announce usable)", a->conf.device,
 		    gate_why(now));

@@ -134,14 +134,14 @@ Test(address, announced_while_usable)
 	cr_assert_not(strstr(h.out, "address claim"), "it is claimed: %s", h.out);
 	expect_state(FOUR, "withdrawn no-backend");
 	host_must(&h, "backend add web 10.0.0.1");
-	cr_assert(strstr(h.out, "address " FOUR ": announced"), "%s", h.out);
+	cr_assert(strstr(h.out, "address " FOUR ": put on lo"), "%s", h.out);
 	expect_on("lo", FOUR "/32", true);
 	expect_state(FOUR, "on");
 	host_must(&h, "backend disable web 10.0.0.1");
 	expect_on("lo", FOUR "/32", true); /* nobody counts the grace */
 	host_must(&h, "backend enable web 10.0.0.1");
 	host_must(&h, "detach e0");
-	cr_assert(strstr(h.out, "withdrawn: poise is attached to no device"), "%s", h.out);
+	cr_assert(strstr(h.out, "withdrawn from lo: poise is attached to no device"), "%s", h.out);
 	expect_on("lo", FOUR "/32", false);
 	expect_state(FOUR, "withdrawn detached");
 	host_poise(&h, "status");
