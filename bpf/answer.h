@@ -108,6 +108,8 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 	switch (reason) {
 	case POISE_R_TTL: return LIMIT_ICMP;
 	case POISE_R_NO_BACKEND:
+	case POISE_R_FULL:
+	case POISE_R_RATE:
 		if (a->proto == IPPROTO_UDP)
 			return LIMIT_ICMP;
 		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;

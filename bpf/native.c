@@ -7,9 +7,6 @@
 #include "poise.bpf.c"
 #include "run.h"
 
-/* A second of jiffies; any will do, this one makes poise_jiffies_mult exact. */
-#define NATIVE_HZ 256
-
 __u64 native_jiffies;
 __thread __u32 native_cpu;
 
@@ -30,18 +27,22 @@ void run_use(struct instance *i)
 {
 	static struct poise_drops *dropped;
 	static struct turn *turned;
+	static struct pace *paced;
 	const struct poise_meta *m;
 
 	free(dropped);
 	free(turned);
+	free(paced);
 	dropped = NULL;
 	turned = NULL;
+	paced = NULL;
 	if (!i)
 		return;
 	m = i->meta;
 	dropped = calloc(m->services, sizeof(*dropped));
 	turned = calloc((size_t)m->cpus * m->services, sizeof(*turned));
-	if (!dropped || !turned)
+	paced = calloc(m->services, sizeof(*paced));
+	if (!dropped || !turned || !paced)
 		abort();
 	native_map(&meta, i->meta, 1);
 	native_map(&listeners, i->listeners, m->listener_slots);
@@ -62,6 +63,7 @@ void run_use(struct instance *i)
 	native_map(&drops, dropped, m->services);
 	native_map(&limits, &limited, 1);
 	native_map(&turns, turned, m->cpus * m->services);
+	native_map(&paces, paced, m->services);
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = m->flow_buckets - 1;
@@ -69,13 +71,18 @@ void run_use(struct instance *i)
 	poise_seed_mask = m->listener_seeds - 1;
 	poise_members = m->members;
 	poise_services = m->services;
-	poise_jiffies_mult = (1ull << 32) / NATIVE_HZ;
+	poise_jiffies_mult = (1ull << 32) / RUN_HZ;
 	run_refill();
 }
 
 void run_set_seconds(__u32 seconds)
 {
-	__atomic_store_n(&native_jiffies, (__u64)seconds * NATIVE_HZ, __ATOMIC_RELAXED);
+	__atomic_store_n(&native_jiffies, (__u64)seconds * RUN_HZ, __ATOMIC_RELAXED);
+}
+
+void run_tick(__u32 ticks)
+{
+	__atomic_fetch_add(&native_jiffies, ticks, __ATOMIC_RELAXED);
 }
 
 void run_set_cpu(__u32 cpu)

@@ -13,8 +13,10 @@
 /* Packets of all threads work on this instance's maps from now on; NULL: on none. */
 void run_use(struct instance *i);
 
-/* The stamps' clock, which stands still unless set. */
+/* The clock, which stands still unless set, or moved on by ticks. */
+#define RUN_HZ 256 /* any will do, this one makes poise_jiffies_mult exact */
 void run_set_seconds(__u32 seconds);
+void run_tick(__u32 ticks);
 
 /* Which CPU the calling thread is: its counters; below meta.cpus. */
 void run_set_cpu(__u32 cpu);

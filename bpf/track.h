@@ -10,9 +10,7 @@
 #ifndef POISE_TRACK_H
 #define POISE_TRACK_H
 
-#include "affinity.h"
-#include "choose.h"
-#include "record.h"
+#include "new_flow.h"
 
 #define TRACK_TRIES 4				    /* lost races before a packet goes unrecorded */
 #define TRACK_AGAIN (DROP_BIT | POISE_REASON_SLOTS) /* beyond every reason: look again */
@@ -44,22 +42,6 @@ static __always_inline void track_table(struct track *t, const struct flow *f)
 		t->settled = current;
 }
 
-/* The member of a flow that is surely new: its client's, else the policy's. */
-static __always_inline answer_t track_new(struct track *t, struct flow *f)
-{
-	bool affinity = t->rec->affinity;
-	answer_t member = affinity ? affinity_get(f) : 0, other;
-
-	if (member)
-		return member;
-	member = policy_choose(f, t->rec);
-	if (!affinity || IS_DROP(member) || affinity_put(f, member))
-		return member;
-	/* Another CPU has begun a flow of this client at the same time. */
-	other = affinity_get(f);
-	return other ? other : member;
-}
-
 /* The member of a flow that begins, or that we have not met before. Only what is surely new is the
  * policy's: anything else may have been going on unrecorded, under the base. */
 static __always_inline answer_t track_choose(struct track *t, struct flow *f)
@@ -70,7 +52,7 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 	if (f->bound)
 		return f->bound;
 	if (f->kind == PACKET_SYN || (f->kind == PACKET_UDP && always))
-		return track_new(t, f);
+		return new_flow(f, t->rec);
 	m = member_get(t->base);
 	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
 		return table_choose(f);
@@ -94,14 +76,27 @@ static __always_inline void track_mix(const struct track *t)
 		__sync_fetch_and_or(t->entry, POISE_ENTRY_MIXED);
 }
 
+/* Is this a flow that the service has taken before, whose member lets it go? */
+static __always_inline bool track_moves(const struct track *t, const struct flow *f, __u64 old)
+{
+	__u32 state = POISE_WORD_STATE(old);
+	bool udp = f->kind == PACKET_UDP;
+
+	return (udp ? flow_is_live(old) : state == POISE_FLOW_NEW) &&
+	       !stamp_expired(old, stamp_timeout(t->rec, state, udp), f->seconds);
+}
+
 /* A flow begins: in `slot` if that holds a word of its own from before, else wherever there is
  * room. */
 static __always_inline answer_t track_begin(struct track *t, struct flow *f, int slot, __u64 old)
 {
-	answer_t member = track_choose(t, f);
 	__u32 state = flow_born(f->kind);
+	enum recorded recorded = RECORDED;
+	answer_t member;
 	__u64 word = 0;
 
+	f->has = (f->has & ~FLOW_MOVES) | (track_moves(t, f, old) ? FLOW_MOVES : 0);
+	member = track_choose(t, f);
 	if (IS_DROP(member) || !state)
 		return member;
 	if (member != t->settled)
@@ -111,16 +106,14 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 					   f->seconds));
 	if (word)
 		track_mix(t);
-	if (slot >= 0)
-		return flow_swap(&t->bucket->word[slot & 7], old, word, true) ? member
-									      : TRACK_AGAIN;
-	if (!word)
-		return member;
-	switch (record(t->bucket, f->service, word, f->seconds)) {
-	case RECORDED: return member;
-	case RECORD_FULL: return track_full(t, f, member);
-	default: return TRACK_AGAIN;
-	}
+	if (slot >= 0 && !flow_swap(&t->bucket->word[slot & 7], old, word, true))
+		return TRACK_AGAIN;
+	if (slot < 0 && word)
+		recorded = record(t->bucket, f->service, word, f->seconds);
+	if (recorded == RECORD_AGAIN)
+		return TRACK_AGAIN;
+	new_flow_begun(f);
+	return recorded == RECORD_FULL ? track_full(t, f, member) : member;
 }
 
 /* A flow goes on: its word as the transition table says. */
@@ -149,6 +142,23 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 	return TRACK_AGAIN;
 }
 
+/* Again and again, as long as other CPUs are quicker. */
+static __always_inline answer_t track_try(struct track *t, struct flow *f)
+{
+	answer_t answer;
+
+	for (int i = 0; i < TRACK_TRIES; i++) {
+		__u64 word = 0;
+		int slot = flow_find(t->bucket, t->tag, f->service, -1, &word);
+
+		answer = slot < 0 ? track_begin(t, f, slot, 0) : track_go_on(t, f, slot, word);
+		if (answer != TRACK_AGAIN)
+			return answer;
+	}
+	answer = track_choose(t, f);
+	return IS_DROP(answer) ? answer : track_full(t, f, answer);
+}
+
 __noinline answer_t track(struct flow *f)
 {
 	struct track t = {};
@@ -162,16 +172,9 @@ __noinline answer_t track(struct flow *f)
 		return DROP(BROKEN);
 	t.tag = poise_flow_tag(f->hash, f->kind == PACKET_UDP);
 	track_table(&t, f);
-	for (int i = 0; i < TRACK_TRIES; i++) {
-		__u64 word = 0;
-		int slot = flow_find(t.bucket, t.tag, f->service, -1, &word);
-
-		answer = slot < 0 ? track_begin(&t, f, slot, 0) : track_go_on(&t, f, slot, word);
-		if (answer != TRACK_AGAIN)
-			return answer;
-	}
-	answer = track_choose(&t, f);
-	return IS_DROP(answer) ? answer : track_full(&t, f, answer);
+	answer = track_try(&t, f);
+	new_flow_over(f);
+	return answer;
 }
 
 #endif

@@ -183,12 +183,13 @@ static inline bool config_by_hash(const struct poise_service_conf *conf)
 }
 
 /* The key for whose sake every flow is recorded whatever `track` says: a backend that no hash finds
- * again is known from the flow's record alone, and what is not recorded cannot be new. NULL: none. */
+ * again is known from the flow's record alone, and what is not recorded cannot be new. NULL: none.
+ */
 static inline const char *config_record_key(const struct poise_service_conf *conf)
 {
 	if (!config_by_hash(conf))
 		return "policy";
-	return conf->affinity ? "affinity" : NULL;
+	return conf->affinity ? "affinity" : conf->rate ? "rate" : NULL;
 }
 
 /* Is every flow recorded? */

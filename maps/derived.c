@@ -98,6 +98,21 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 	rec->look = POISE_LOOK_EVERY * rec->choices / members;
 }
 
+#define BURST_SHARE 10 /* of a second */
+#define BURST_LEAST 5  /* connections of one browser */
+
+static void fill_rate(struct poise_service_rec *rec, const struct poise_service_conf *conf)
+{
+	__u32 burst = conf->rate / BURST_SHARE;
+
+	rec->rate = conf->rate;
+	if (!rec->rate)
+		return;
+	rec->burst = conf->rate_burst	   ? conf->rate_burst
+		     : burst > BURST_LEAST ? burst
+					   : BURST_LEAST;
+}
+
 static void fill_affinity(struct poise_service_rec *rec, const struct poise_service_conf *conf)
 {
 	if (!conf->affinity)
@@ -130,6 +145,7 @@ static void fill_rec(struct derived *d)
 	}
 	fill_cycle_rec(rec, conf);
 	fill_affinity(rec, conf);
+	fill_rate(rec, conf);
 	rec->extents = conf->extents;
 	memcpy(rec->extent, conf->extent, sizeof(rec->extent));
 	for (int e = 0; e < conf->extents; e++)

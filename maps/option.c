@@ -106,7 +106,7 @@ int option_unknown(enum option_scope scope, const char *key, const char *const *
 {
 	static const char *const later[] = {
 		"health",     "choices", "hash",    "hold-down", "passive", "on-down",
-		"on-none-up", "panic",	 "fade-in", "max-conns", "rate",    "sorry",
+		"on-none-up", "panic",	 "fade-in", "max-conns", "sorry",
 	};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;

@@ -15,6 +15,7 @@
 #define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
 #define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
 #define SERVER_ID_MAX	0xffffffffu	   /* POISE_SERVER_ID_BYTES */
+#define RATE_MAX	10000000	   /* the clock of pace.h divides by it to 0.2 % */
 #define CONFIG_IDS_MAX	65535		   /* ids are 16 bits and 0 is never used */
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
 #define RANGES_MAX	(1u << 24)	   /* 256 for each of 65535 services */
@@ -191,6 +192,14 @@ const struct option poise_options[] = {
 	 .argument = "PREFIX,...",
 	 .help = "Who may not: clients in these prefixes, unless a longer one of allow holds them. "
 		 "Their packets are dropped and counted, not answered."},
+	{SERVICE(rate), .key = "rate", .type = OPTION_U32, .fallback = "none", .zero = "none",
+	 .min = 1, .max = RATE_MAX, .argument = "none|NUMBER",
+	 .help = "New flows that the service takes a second, of all CPUs; the rest is refused. "
+		 "Every flow is recorded then."},
+	{SERVICE(rate_burst), .key = "rate-burst", .type = OPTION_U32, .fallback = "auto",
+	 .zero = "auto", .min = 1, .max = RATE_MAX, .argument = "auto|NUMBER",
+	 .help = "New flows that it takes at once after a rest; auto is a tenth of a second's, at "
+		 "least 5."},
 
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",

@@ -63,14 +63,15 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	return 0;
 }
 
-/* The map that is not pinned. */
-static int size_turns(const struct load *l, struct poise_error *err)
+/* The maps that are not pinned. */
+static int size_unpinned(const struct load *l, struct poise_error *err)
 {
-	__u32 lines =
-		bpf_map__max_entries(l->skel->maps.services) * (__u32)libbpf_num_possible_cpus();
+	__u32 services = bpf_map__max_entries(l->skel->maps.services);
+	__u32 lines = services * (__u32)libbpf_num_possible_cpus();
 
-	if (bpf_map__set_max_entries(l->skel->maps.turns, lines))
-		return poise_fail_errno(err, "cannot size map turns");
+	if (bpf_map__set_max_entries(l->skel->maps.turns, lines) ||
+	    bpf_map__set_max_entries(l->skel->maps.paces, services))
+		return poise_fail_errno(err, "cannot size maps turns and paces");
 	return 0;
 }
 
@@ -128,7 +129,7 @@ static int load_object(struct load *l, struct poise_error *err)
 	if (l->fresh ? attach_maps_size(l->skel, &l->limits, err)
 		     : attach_maps_reuse(l->skel, &l->dir, err))
 		return -1;
-	if (size_turns(l, err) || set_knobs(l, err))
+	if (size_unpinned(l, err) || set_knobs(l, err))
 		return -1;
 	/* None, as the dispatcher's programs have none: kernels let only equals jump to each other.
 	 */

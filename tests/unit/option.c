@@ -86,6 +86,8 @@ Test(option, defaults)
 		{OPTION_SERVICE, "affinity-prefix6", "128"},
 		{OPTION_SERVICE, "allow", "none"},
 		{OPTION_SERVICE, "deny", "none"},
+		{OPTION_SERVICE, "rate", "none"},
+		{OPTION_SERVICE, "rate-burst", "auto"},
 		{OPTION_BACKEND, "server-id", "0"},
 		{OPTION_BACKEND, "weight", "1"},
 		{OPTION_BACKEND, "forward", "default"},
