@@ -2,12 +2,13 @@
 /*
  * What is not forwarded, and whose sender can do something about it, is answered: it goes back
  * where it came from, by the device and with the tags it came with, from the address it was sent
- * to. A connection that no backend can take is reset, a datagram unreachable; what has no hop left
- * or is too big gets the ICMP error that says so (answer_tcp.h, answer_icmp.h).
+ * to. A connection that no backend can take, or that nobody listens for, is reset, a datagram
+ * unreachable; what has no hop left or is too big gets the ICMP error that says so (answer_tcp.h,
+ * answer_icmp.h).
  *
- * Never answered: a reset, anything but TCP and UDP (so no ICMP error), a fragment (but that it is
- * too big, which only the sender can help: of IPv4 the first, of IPv6 any), a source that is no
- * single host's address (RFC 1122, 3.2.2; RFC 4443, 2.4), and what exceeds the limit.
+ * Never answered: a reset, ICMP (so no ICMP error), a fragment (but that it is too big, which only
+ * the sender can help: of IPv4 the first, of IPv6 any), a source that is no single host's address
+ * (RFC 1122, 3.2.2; RFC 4443, 2.4), and what exceeds the limit.
  * Whether a source is its network's broadcast address nobody here can know.
  *
  * The mid-flow packet of a flow that we have no record of is not reset either: another balancer,
@@ -59,7 +60,17 @@ static __always_inline bool answer_read_ip6(struct xdp_md *ctx, struct asked *a)
 	return asked_by_host(a);
 }
 
-static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a)
+/* Other protocols than TCP and UDP, which only an address as such can refuse: all but ICMP. In
+ * IPv6 the error points at the number that is not known: we know where that is if the header is the
+ * first. */
+static __always_inline bool answer_other(const struct asked *a)
+{
+	if (a->proto == IPPROTO_ICMP || a->proto == IPPROTO_ICMPV6)
+		return false;
+	return !a->v6 || a->l4 == a->l3 + (__u32)sizeof(struct ipv6hdr);
+}
+
+static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a, __u32 reason)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 l4 = a->l4, header;
@@ -68,7 +79,7 @@ static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a)
 	if (a->proto == IPPROTO_UDP)
 		return true;
 	if (a->proto != IPPROTO_TCP)
-		return false;
+		return reason == POISE_R_NO_LISTENER && answer_other(a);
 	BOUND(l4, ASKED_L4);
 	tcp = data + l4;
 	if ((void *)(tcp + 1) > end)
@@ -83,7 +94,7 @@ static __always_inline bool answer_read_l4(struct xdp_md *ctx, struct asked *a)
 }
 
 /* Reads the packet again: the fast path keeps nothing for us. False: not to be answered. */
-static __always_inline bool answer_read(struct xdp_md *ctx, struct asked *a)
+static __always_inline bool answer_read_ip(struct xdp_md *ctx, struct asked *a)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 l3 = a->l3;
@@ -93,9 +104,7 @@ static __always_inline bool answer_read(struct xdp_md *ctx, struct asked *a)
 	first = data + l3;
 	if ((void *)(first + 1) > end)
 		return false;
-	if (*first >> 4 == 4 ? !answer_read_ip4(ctx, a) : !answer_read_ip6(ctx, a))
-		return false;
-	return a->fragment || answer_read_l4(ctx, a);
+	return *first >> 4 == 4 ? answer_read_ip4(ctx, a) : answer_read_ip6(ctx, a);
 }
 
 /* LIMIT_KINDS: none. */
@@ -113,6 +122,7 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 		if (a->proto == IPPROTO_UDP)
 			return LIMIT_ICMP;
 		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;
+	case POISE_R_NO_LISTENER: return a->proto == IPPROTO_TCP ? LIMIT_RST : LIMIT_ICMP;
 	}
 	return LIMIT_KINDS;
 }
@@ -125,7 +135,7 @@ __noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 whe
 	enum limit_kind kind;
 
 	count_reason(service, reason);
-	if (!answer_read(ctx, &a))
+	if (!answer_read_ip(ctx, &a) || (!a.fragment && !answer_read_l4(ctx, &a, reason)))
 		return XDP_DROP;
 	kind = answer_kind(&a, reason);
 	if (kind == LIMIT_KINDS)

@@ -52,10 +52,19 @@ __noinline __u32 answer_sum(struct xdp_md *ctx, __u32 at, __u32 n)
 	return checksum_fold(sum + word);
 }
 
-static __always_inline void answer_fill4(struct answer_error *e, __u32 reason, __u32 mtu)
+/* Whether it is the protocol that nobody here knows. */
+static __always_inline bool answer_protocol(const struct asked *a, __u32 reason)
+{
+	return reason == POISE_R_NO_LISTENER && a->proto != IPPROTO_UDP;
+}
+
+static __always_inline void answer_fill4(struct answer_error *e, const struct asked *a,
+					 __u32 reason, __u32 mtu)
 {
 	e->type = bpf_htons(3 << 8 | 3); /* unreachable: port */
 	e->rest = 0;
+	if (answer_protocol(a, reason))
+		e->type = bpf_htons(3 << 8 | 2); /* unreachable: protocol */
 	if (reason == POISE_R_NO_NEXT_HOP)
 		e->type = bpf_htons(3 << 8 | 1); /* unreachable: host */
 	if (reason == POISE_R_TTL)
@@ -66,10 +75,15 @@ static __always_inline void answer_fill4(struct answer_error *e, __u32 reason, _
 	}
 }
 
-static __always_inline void answer_fill6(struct answer_error *e, __u32 reason, __u32 mtu)
+static __always_inline void answer_fill6(struct answer_error *e, const struct asked *a,
+					 __u32 reason, __u32 mtu)
 {
 	e->type = bpf_htons(1 << 8 | 4); /* unreachable: port */
 	e->rest = 0;
+	if (answer_protocol(a, reason)) {
+		e->type = bpf_htons(4 << 8 | 1); /* parameter problem: next header unknown, */
+		e->rest = bpf_htonl(offsetof(struct ipv6hdr, nexthdr));
+	}
 	if (reason == POISE_R_NO_NEXT_HOP)
 		e->type = bpf_htons(1 << 8 | 3); /* unreachable: address */
 	if (reason == POISE_R_TTL)
@@ -95,15 +109,15 @@ answer_headers(struct xdp_md *ctx, const struct asked *a, answer_t why, __u32 by
 		if ((void *)(e + 1) > end)
 			return NULL;
 		asked_ip6(a, o, IPPROTO_ICMPV6, bytes);
-		answer_fill6(e, DROP_REASON(why), DROP_MTU(why));
+		answer_fill6(e, a, DROP_REASON(why), DROP_MTU(why));
 	} else {
 		struct outer4 *o = data + l3;
 
 		e = (void *)(o + 1);
 		if ((void *)(e + 1) > end)
 			return NULL;
-		asked_ip4(a, o, IPPROTO_ICMP, ERROR4_TOS, bytes);
-		answer_fill4(e, DROP_REASON(why), DROP_MTU(why));
+		asked_ip4(a, o, IPPROTO_ICMP, ERROR4_TOS, bytes, ASKED_WHOLE);
+		answer_fill4(e, a, DROP_REASON(why), DROP_MTU(why));
 	}
 	e->check = 0;
 	return e;

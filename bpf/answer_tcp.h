@@ -71,7 +71,7 @@ __noinline int answer_tcp(struct xdp_md *ctx, struct asked *a)
 
 		if ((void *)(r + 1) > end)
 			return -1;
-		asked_ip4(a, o, IPPROTO_TCP, 0, sizeof(*r));
+		asked_ip4(a, o, IPPROTO_TCP, 0, sizeof(*r), ASKED_WHOLE);
 		reset_fill(r, a);
 	}
 	return 0;

@@ -121,20 +121,23 @@ static __always_inline bool asked_turn(struct xdp_md *ctx, const struct asked *a
 	       (!extra || !bpf_xdp_adjust_head(ctx, -(int)extra)) && link_write(ctx, &l, a->l3);
 }
 
+/* Not to be fragmented, so that 0 will do for a number (RFC 6864). */
+#define ASKED_WHOLE ((__u32)bpf_htons(IP4_DF) << 16)
+
+/* number: the header's second word, with flags. */
 static __always_inline void asked_ip4(const struct asked *a, struct outer4 *o, __u32 proto,
-				      __u32 tos, __u32 bytes)
+				      __u32 tos, __u32 bytes, __u32 number)
 {
 	__u64 sum;
 
-	/* Not to be fragmented, so that 0 will do for a number (RFC 6864). */
 	o->head = bpf_htonl(0x45000000 | tos << 16 | (sizeof(*o) + bytes));
-	o->id = 0;
-	o->flags = bpf_htons(IP4_DF);
+	o->id = number;
+	o->flags = number >> 16;
 	o->ttl = ANSWER_TTL;
 	o->proto = proto;
 	o->src = a->dst.w[3];
 	o->dst = a->src.w[3];
-	sum = (__u64)o->head + o->flags + bpf_htons(ANSWER_TTL << 8 | proto);
+	sum = (__u64)o->head + number + bpf_htons(ANSWER_TTL << 8 | proto);
 	sum += (__u64)a->src.w[3] + a->dst.w[3];
 	o->check = ~checksum_fold(sum);
 }

@@ -69,6 +69,9 @@ static __always_inline answer_t policy_choose(struct flow *f, const struct poise
 static __always_inline void choose_hashes(struct packet *p, const struct poise_service_rec *rec)
 {
 	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, poise_key0, poise_key1);
+	/* What half of it is needed later is made of it then: kept, it would take stack that the
+	 * slow paths lack. */
+	BARRIER(p->hash);
 	p->place = policy_place(rec->policy, p, rec);
 }
 

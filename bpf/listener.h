@@ -8,31 +8,45 @@
 
 #include "packet.h"
 
-static __always_inline __u32 listener_service(const struct packet *p, __u16 port, __u8 proto)
+static __always_inline struct poise_listener *listener_entry(const union poise_addr *dst,
+							     __u16 port, __u8 proto)
 {
-	__u64 hash = poise_listener_hash(&p->dst, port, proto);
+	__u64 hash = poise_listener_hash(dst, port, proto);
 	__u32 bucket = hash & poise_seed_mask;
 	__u32 *seed = word_lookup(&listener_seeds, bucket);
 	struct poise_listener *l;
 	__u32 slot, value;
 
 	if (!seed || !(value = ONCE(*seed)))
-		return 0;
+		return NULL;
 	slot = poise_listener_slot(hash, value) & poise_slot_mask;
 	l = bpf_map_lookup_elem(&listeners, &slot);
-	if (!l || l->addr.q[1] != p->dst.q[1] || l->addr.q[0] != p->dst.q[0])
-		return 0;
+	if (!l || l->addr.q[1] != dst->q[1] || l->addr.q[0] != dst->q[0])
+		return NULL;
 	if (l->port != port || l->proto != proto)
-		return 0;
-	return ONCE(l->service);
+		return NULL;
+	return l;
 }
 
-static __always_inline bool listener_any_port(void)
+static __always_inline __u32 listener_service(const struct packet *p, __u16 port, __u8 proto)
+{
+	struct poise_listener *l = listener_entry(&p->dst, port, proto);
+
+	return l ? ONCE(l->service) : 0;
+}
+
+_Static_assert(__builtin_offsetof(struct poise_meta, any_port) % 8 == 0 &&
+		       __builtin_offsetof(struct poise_meta, refusing) ==
+			       __builtin_offsetof(struct poise_meta, any_port) + 4,
+	       "one load reads both");
+
+/* What else a packet is looked up for that its port leads nowhere: meta.any_port, meta.refusing. */
+static __always_inline __u64 listener_more(void)
 {
 	__u32 zero = 0;
 	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
 
-	return m && ONCE(m->any_port);
+	return m ? ONCE(*(__u64 *)&m->any_port) : 0;
 }
 
 /* The record in force of a service, by the packet that found it; NULL if it is gone. */
@@ -72,8 +86,13 @@ static __always_inline struct poise_service_rec *listener_find(struct packet *p)
 {
 	__u32 id = listener_service(p, p->ports >> 16, p->proto);
 
-	if (!id && listener_any_port())
-		id = listener_service(p, 0, p->proto);
+	if (!id) {
+		__u64 more = listener_more();
+
+		p->refusing = more >> 32 != 0;
+		if ((__u32)more)
+			id = listener_service(p, 0, p->proto);
+	}
 	return id ? listener_record(p, id) : NULL;
 }
 

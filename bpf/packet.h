@@ -25,7 +25,10 @@ struct packet {
 	__u32 ttl;    /* TTL or hop limit */
 	/* listener.h */
 	__u32 service; /* id */
-	__u32 record;  /* which copy of the service's record is in force */
+	union {
+		__u32 record;	/* which copy of the service's record is in force */
+		__u32 refusing; /* of none: there are addresses that refuse (address.h) */
+	};
 	/* choose.h */
 	__u64 hash;  /* of the flow */
 	__u64 place; /* the hash by which the service's policy reads its table */

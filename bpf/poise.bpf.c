@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A packet's way through the balancer, one line a step. What is for no service passes untouched;
- * what is for one is forwarded, or answered or dropped for a counted reason, never passed on.
+ * A packet's way through the balancer, one line a step. What is for no service passes untouched,
+ * unless its address is one that we answer for; what is for one is forwarded, or answered or
+ * dropped for a counted reason, never passed on.
  */
 #include "parse.h"
 #include "listener.h"
 #include "find.h"
 #include "forward.h"
+#include "address.h"
 #include "rare.h"
 #include "sweep.h"
 
@@ -22,7 +24,7 @@ int poise_xdp(struct xdp_md *ctx)
 		return rare(ctx);
 	service = listener_find(&p);
 	if (!service)
-		return XDP_PASS;
+		return address_refuse(ctx, &p);
 	if (p.ttl <= 1)
 		return answer(ctx, p.service, ranges_denied(&p, service) ? DROP(SOURCE) : DROP(TTL),
 			      ASKED(&p));

@@ -8,6 +8,7 @@
 #ifndef POISE_RARE_H
 #define POISE_RARE_H
 
+#include "address.h"
 #include "forward.h"
 #include "fragment.h"
 #include "icmp.h"
@@ -130,13 +131,17 @@ static __always_inline int rare(struct xdp_md *ctx)
 	if (member == FRAGMENT_NONE) {
 		event = POISE_R_ICMP_ERROR;
 		member = rare_icmp(ctx);
-		if (!member)
-			return rare_outer(ctx);
+		if (!member) {
+			int verdict = rare_outer(ctx);
+
+			if (verdict != XDP_PASS)
+				return verdict;
+		}
 	} else if (member == FRAGMENT_FIRST) {
 		member = rare_first(ctx);
 	}
 	if (!member)
-		return XDP_PASS;
+		return address_rest(ctx);
 	return IS_DROP(member) ? XDP_DROP : rare_on(ctx, member, event);
 }
 

@@ -65,6 +65,7 @@ Test(native, agrees_with_the_loaded_program, .timeout = 100)
 	uint64_t random = 1;
 
 	rig_open(&rig, yaml);
+	rig_answer(&rig, "fd02:0::3");
 	run_use(rig.i);
 	for (int round = 0; round < rounds; round++) {
 		int want, got;

@@ -27,6 +27,13 @@ static const char *const sound[] = {
 	"ip6 fd01::9 > fd02::1 | frag6 | tcp 1234 > 80 S",
 	"ip4 10.1.0.8 > 10.2.0.1 | icmp 3 code 4 mtu 1400 | ip4 10.2.0.1 > 10.1.0.9 | tcp 80 > 1 A",
 	"ip6 fd01::8 > fd02::2 | icmp6 2 mtu 1400 | ip6 fd02::2 > fd01::9 | udp 53 > 1234",
+	"ip4 10.1.0.9 > 10.2.0.1 opt 8 tos 2 | icmp 8 mtu 0x10001 | data 56",
+	"vlan 7 | ip6 fd01::9 > fd02::2 | hop 8 | icmp6 128 mtu 0xffffffff | data 10",
+	"ip4 10.1.0.9 > 10.2.0.1 mf | icmp 8 mtu 0x10001 | data 56",
+	"ip4 10.1.0.9 > 10.2.0.2 | tcp 1234 > 22 S",
+	"ip6 fd01::9 > fd02::2 | udp 1234 > 22 | data 4",
+	"ip4 10.1.0.9 > 10.2.0.1 proto 47 | data 20",
+	"ip6 fd01::9 > fd02::1 proto 132 | data 20",
 	"ip4 10.1.0.8 > 10.3.0.254 | icmp 3 code 1 | ip4 10.3.0.254 > 10.3.0.2 | ip4 10.1.0.9 > "
 	"10.2.0.2 | udp 1234 > 53",
 	"ip6 fd01::8 > fd03::fe | icmp6 3 | ip6 fd03::fe > fd03::3 | ip4 10.1.0.9 > 10.2.0.3 | udp "

@@ -238,6 +238,28 @@ void rig_open(struct rig *r, const char *yaml)
 	configure(r, yaml);
 }
 
+void rig_answer(struct rig *r, const char *but)
+{
+	union poise_addr host = {.q = {0}};
+
+	if (but)
+		place_must(poise_parse_addr(but, &host, NULL), but, NULL);
+	for (size_t s = 0; s < r->cfg->services; s++) {
+		struct poise_service_conf *conf = &r->cfg->service[s]->conf;
+
+		for (int l = 0; l < conf->listeners; l++)
+			conf->listener[l].own = poise_addr_cmp(&conf->listener[l].addr, &host)
+							? POISE_OWN_NOT
+							: POISE_OWN_HOST;
+	}
+	for (size_t a = 0; a < r->cfg->addresses; a++)
+		if (r->cfg->address[a].conf.device[0]) {
+			r->cfg->address[a].conf.own = POISE_OWN_NOT;
+			r->cfg->address[a].conf.put = POISE_PUT_MARKED;
+		}
+	rig_commit(r);
+}
+
 void rig_close(struct rig *r)
 {
 	struct poise_error err = {0};

@@ -48,6 +48,9 @@ void rig_open(struct rig *r, const char *yaml);
 void rig_apply(struct rig *r, const char *yaml);
 /* Commits r->cfg as the test has changed it. */
 void rig_commit(struct rig *r);
+/* Notes that the host itself has none of the services' and claimed addresses, but `but` (NULL), and
+ * that those which are claimed are on their devices. */
+void rig_answer(struct rig *r, const char *but);
 void rig_close(struct rig *r);
 
 /* Member and service ids by what tests call them: the member's address, the service's name. */
