@@ -31,7 +31,7 @@ static void set_message(struct probe *p)
 	if (length) {
 		out[PREFIX] = FIELD_TEXT;
 		out[PREFIX + 1] = (unsigned char)length;
-		memcpy(out + PREFIX + 2, service, length);
+		snprintf((char *)out + PREFIX + 2, POISE_CHECK_WORDS, "%s", service);
 	}
 	curl_easy_setopt(p->easy, CURLOPT_POSTFIELDSIZE, (long)(PREFIX + message));
 	curl_easy_setopt(p->easy, CURLOPT_COPYPOSTFIELDS, out);
