@@ -36,6 +36,7 @@ POISE_ARRAY(bounds, struct poise_bound);
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);
 POISE_ARRAY(rates, struct poise_rate);
+POISE_ARRAY(checks, struct poise_check_result);
 POISE_ARRAY(address_conf, struct poise_address_slot);
 POISE_ARRAY(range_conf, struct poise_range);
 

@@ -15,7 +15,7 @@ struct map_view {
 	void (*print)(FILE *out, const struct instance *i, __u64 key, const void *entry);
 };
 
-#define MAP_VIEWS 22
+#define MAP_VIEWS 24
 
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);
@@ -42,5 +42,6 @@ void print_server_ids(FILE *out, const struct instance *i, __u64 key, const void
 void print_range(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_bound(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_check(FILE *out, const struct instance *i, __u64 key, const void *entry);
 
 #endif

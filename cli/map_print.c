@@ -280,3 +280,13 @@ void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entr
 	fprintf(out, "new flows/s %u %u packets/s %llu %llu bytes/s %llu %llu", r->flows[0],
 		r->flows[1], r->packets[0], r->packets[1], r->bytes[0], r->bytes[1]);
 }
+
+void print_check(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_check_result *r = entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out, "%s %u in a row: %.*s", r->good ? "good" : "bad", r->in_a_row,
+		(int)sizeof(r->words) - 1, r->words);
+}

@@ -22,6 +22,8 @@
 
 #include <linux/types.h>
 
+#include "health.h"
+
 #define POISE_ABI   1
 #define POISE_MAGIC 0x706f6973u /* "pois" */
 
@@ -41,7 +43,8 @@
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)
+	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)           \
+	M(checks)
 /* clang-format on */
 
 /*
@@ -420,6 +423,23 @@ struct poise_rate {
 
 POISE_ASSERT_SIZE(struct poise_rate, 64);
 
+/* checks[member]: what the last check of a backend found, written by poised. */
+#define POISE_CHECK_TEXT 96 /* bytes of an answer in words, with its NUL: a line of poise show */
+
+struct poise_check_result {
+	__u64 at; /* CLOCK_REALTIME ns; 0: never checked, or being written */
+	__u32 us; /* how long it took */
+	__u8 good;
+	__u8 type; /* enum poise_check */
+	__u16 spare0;
+	__u32 in_a_row; /* results like this one */
+	__u32 spare1;
+	char words[POISE_CHECK_TEXT];
+	__u64 spare2;
+};
+
+POISE_ASSERT_SIZE(struct poise_check_result, 128);
+
 /* Why a packet for a service was not forwarded: R(SYMBOL, "name", "sentence for the manual") */
 #define POISE_REASONS(R)                                                                           \
 	R(NO_BACKEND, "no-backend", "no backend of the service may be chosen")                     \
@@ -628,16 +648,17 @@ struct poise_service_conf {
 	__u16 fade_exponent; /* in hundredths */
 	__u8 fade_floor;     /* percent */
 	__u8 spare[773];
+	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
 
-POISE_ASSERT_SIZE(struct poise_service_conf, 2592);
+POISE_ASSERT_SIZE(struct poise_service_conf, 4416);
 
 struct poise_service_slot {
 	struct poise_service_conf copy[2];
 };
 
-POISE_ASSERT_SIZE(struct poise_service_slot, 5184);
+POISE_ASSERT_SIZE(struct poise_service_slot, 8832);
 
 struct poise_member_conf {
 	struct poise_record r;

@@ -11,6 +11,7 @@ static void clear_counters(struct instance *i, __u16 id)
 {
 	static const struct poise_counter counter;
 	static const struct poise_rate rate;
+	static const struct poise_check_result check;
 
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
 		size_t line = (size_t)cpu * i->meta->members + id;
@@ -20,6 +21,7 @@ static void clear_counters(struct instance *i, __u16 id)
 		store32((__u32 *)&i->others[line], 0);
 	}
 	store_words(&i->rates[id], &rate, sizeof(rate));
+	store_words(&i->checks[id], &check, sizeof(check));
 }
 
 /* mode and flags lie side by side and change together. */

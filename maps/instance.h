@@ -41,6 +41,7 @@ struct instance {
 	poise_load *own;
 	poise_load *others;
 	struct poise_rate *rates;
+	struct poise_check_result *checks;
 	struct poise_address_slot *address_conf;
 	struct poise_server_ids *server_ids;
 	struct poise_bucket *fragments;
@@ -101,6 +102,18 @@ struct instance_change {
  * derives. The lock must be held since before instance_load. All or nothing. */
 int instance_commit(struct instance *i, struct config *cfg, struct instance_change *change,
 		    struct poise_error *err);
+
+/* What a check found out of a member; nothing happens if that is another one by now, or is not
+ * checked any more. */
+struct instance_health {
+	__u16 member;  /* id */
+	__u16 service; /* id */
+	__u8 health;   /* enum poise_health */
+};
+
+/* n of them, n > 0, in one transaction. Lock held. */
+int instance_set_health(struct instance *i, const struct instance_health *change, size_t n,
+			struct poise_error *err);
 
 /* Waits until every packet that could have seen an earlier state is done (membarrier GLOBAL), and
  * says so in meta.graced. About 10 ms. Lock held. */

@@ -13,7 +13,7 @@
 #include "maps/abi.h"
 #include "maps/health.h"
 
-#define PROBE_WORDS 96 /* bytes of an answer in words, with its NUL: a line of poise show */
+#define PROBE_WORDS POISE_CHECK_TEXT
 
 struct probe_result {
 	bool good;

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "checker.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "maps/text.h"
+#include "target.h"
+
+#define LOOK_MS	  50 /* between looks at the generation, which are two loads */
+#define RETRY_MS  5  /* somebody has the lock: a commit takes some milliseconds */
+#define NS_PER_S  1000000000ull
+#define LINE_TEXT 512
+
+struct checker {
+	struct instance *instance;
+	checker_say say;
+	pthread_t thread;
+	uv_loop_t loop;
+	uv_async_t stop;
+	uv_timer_t look;
+	uv_timer_t store;
+	struct prober *prober;
+	__u64 generation;		/* that the targets follow */
+	struct target **target;		/* by member id; NULL: not checked */
+	struct instance_health *change; /* to be stored */
+	size_t changes, room;
+	bool told_fault;
+};
+
+/* ---- results ----------------------------------------------------------------------------------*/
+
+static __u64 realtime(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static void fault(struct checker *c, const struct poise_error *err)
+{
+	if (!c->told_fault)
+		c->say(true, err->message);
+	c->told_fault = true;
+}
+
+/* For poise show: at is 0 while the rest is being written. */
+static void publish(struct checker *c, const struct target *t)
+{
+	struct poise_check_result *r = &c->instance->checks[t->about.member];
+
+	__atomic_store_n(&r->at, 0, __ATOMIC_RELEASE);
+	r->us = t->last.us;
+	r->good = t->last.good;
+	r->type = t->about.conf.type;
+	r->in_a_row = t->last.good ? t->state.good : t->state.bad;
+	snprintf(r->words, sizeof(r->words), "%s", t->last.words);
+	__atomic_store_n(&r->at, realtime(), __ATOMIC_RELEASE);
+}
+
+static void tell(struct checker *c, const struct target *t)
+{
+	bool up = t->state.health == POISE_HEALTH_UP;
+	char line[LINE_TEXT], backend[POISE_ENDPOINT_TEXT];
+
+	poise_format_endpoint(&t->about.addr, htons(t->about.port), backend, sizeof(backend));
+	snprintf(line, sizeof(line), "service \"%s\": backend %s is %s: %s", t->about.name, backend,
+		 up ? "up" : "down", t->last.words);
+	c->say(!up, line);
+}
+
+static void on_store(uv_timer_t *timer);
+
+static void on_told(void *ctx, struct target *t, bool changed)
+{
+	struct checker *c = ctx;
+
+	publish(c, t);
+	if (!changed)
+		return;
+	tell(c, t);
+	if (c->changes == c->room) {
+		c->room = c->room ? 2 * c->room : 64;
+		c->change = realloc(c->change, c->room * sizeof(*c->change));
+		if (!c->change)
+			abort();
+	}
+	c->change[c->changes++] = (struct instance_health){
+		.member = t->about.member,
+		.service = t->about.service,
+		.health = (__u8)t->state.health,
+	};
+	/* Those whose results come in the same turn of the loop go with it. */
+	if (!uv_is_active((uv_handle_t *)&c->store))
+		uv_timer_start(&c->store, on_store, 0, 0);
+}
+
+/* The lock without waiting: 1, 0 if somebody else has it, -1. */
+static int try_lock(struct checker *c, struct poise_error *err)
+{
+	if (flock(c->instance->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? 0
+			       : poise_fail_errno(err, "cannot lock the pin directory");
+	return instance_lock(c->instance, err) < 0 ? -1 : 1;
+}
+
+static void on_store(uv_timer_t *timer)
+{
+	struct checker *c = timer->data;
+	struct poise_error err = {0};
+	int rc = try_lock(c, &err);
+
+	if (rc > 0) {
+		rc = instance_set_health(c->instance, c->change, c->changes, &err);
+		instance_unlock(c->instance);
+	} else if (!rc) {
+		uv_timer_start(timer, on_store, RETRY_MS, 0);
+		return;
+	}
+	if (rc < 0) {
+		fault(c, &err);
+		uv_timer_start(timer, on_store, LOOK_MS, 0);
+		return;
+	}
+	c->told_fault = false;
+	c->changes = 0;
+}
+
+/* ---- who is checked ---------------------------------------------------------------------------*/
+
+static __u16 port_of(const struct config_service *svc, const struct config_member *m)
+{
+	if (svc->conf.health.port)
+		return svc->conf.health.port;
+	if (m->conf.port)
+		return ntohs(m->conf.port);
+	for (int l = 0; l < svc->conf.listeners; l++)
+		if (svc->conf.listener[l].port)
+			return ntohs(svc->conf.listener[l].port);
+	return 0;
+}
+
+/* False: it is not checked. */
+static bool about(const struct config_service *svc, const struct config_member *m,
+		  struct target_about *out)
+{
+	memset(out, 0, sizeof(*out)); /* compared with its padding */
+	out->member = m->id;
+	out->service = svc->id;
+	out->addr = m->conf.addr;
+	out->port = port_of(svc, m);
+	out->conf = svc->conf.health;
+	memcpy(out->name, svc->conf.name, sizeof(out->name));
+	return out->conf.type != POISE_CHECK_NONE && m->conf.r.state == POISE_REC_USED &&
+	       m->conf.admin != POISE_DISABLED;
+}
+
+static bool same_backend(const struct target_about *a, const struct target_about *b)
+{
+	return a->service == b->service && !memcmp(&a->addr, &b->addr, sizeof(a->addr));
+}
+
+static void drop(struct checker *c, __u32 id)
+{
+	target_stop(c->target[id]);
+	c->target[id] = NULL;
+	__atomic_store_n(&c->instance->checks[id].at, 0, __ATOMIC_RELEASE);
+}
+
+static void take(struct checker *c, const struct config_service *svc, const struct config_member *m)
+{
+	struct target *t = c->target[m->id];
+	struct target_about wanted;
+
+	if (!about(svc, m, &wanted))
+		return;
+	if (t && !same_backend(&t->about, &wanted)) {
+		drop(c, m->id);
+		t = NULL;
+	}
+	if (!t) {
+		c->target[m->id] = target_start(c->prober, &c->loop, &wanted,
+						(enum poise_health)m->conf.health, on_told, c);
+		return;
+	}
+	t->seen = true;
+	if (memcmp(&t->about, &wanted, sizeof(wanted)))
+		target_change(t, &wanted);
+}
+
+static void follow(struct checker *c, const struct config *cfg)
+{
+	const __u32 members = c->instance->meta->members;
+
+	for (__u32 id = 0; id < members; id++)
+		if (c->target[id])
+			c->target[id]->seen = false;
+	for (size_t s = 0; s < cfg->services; s++)
+		for (size_t m = 0; m < cfg->service[s]->members; m++)
+			take(c, cfg->service[s], &cfg->service[s]->member[m]);
+	for (__u32 id = 0; id < members; id++)
+		if (c->target[id] && !c->target[id]->seen)
+			drop(c, id);
+	c->generation = cfg->generation;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct checker *c = timer->data;
+	const struct poise_meta *meta = c->instance->meta;
+	__u64 committed = __atomic_load_n(&meta->committed, __ATOMIC_ACQUIRE);
+	struct poise_error err = {0};
+	struct config *cfg;
+
+	if (committed == c->generation ||
+	    __atomic_load_n(&meta->applied, __ATOMIC_ACQUIRE) != committed)
+		return;
+	if (instance_load(c->instance, &cfg, &err) < 0) {
+		fault(c, &err);
+		return;
+	}
+	follow(c, cfg);
+	config_free(cfg);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------*/
+
+static void on_stop(uv_async_t *async)
+{
+	struct checker *c = async->data;
+
+	for (__u32 id = 0; id < c->instance->meta->members; id++)
+		if (c->target[id])
+			target_stop(c->target[id]);
+	prober_free(c->prober);
+	uv_close((uv_handle_t *)&c->look, NULL);
+	uv_close((uv_handle_t *)&c->store, NULL);
+	uv_close((uv_handle_t *)async, NULL);
+}
+
+static void *run(void *arg)
+{
+	struct checker *c = arg;
+
+	uv_run(&c->loop, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+static void timer_init(struct checker *c, uv_timer_t *timer)
+{
+	uv_timer_init(&c->loop, timer);
+	timer->data = c;
+}
+
+/* A probe takes a descriptor or two: as many as we may have. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void destroy(struct checker *c)
+{
+	uv_loop_close(&c->loop);
+	instance_close(c->instance);
+	free(c->target);
+	free(c->change);
+	free(c);
+}
+
+static int fail(struct checker *c, struct poise_error *err, const char *what)
+{
+	destroy(c);
+	return poise_fail(err, POISE_E_SYSTEM, "health checks: cannot make %s", what);
+}
+
+int checker_start(struct checker **out, const struct instance_where *where, checker_say say,
+		  struct poise_error *err)
+{
+	struct checker *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
+	c->say = say;
+	if (instance_open(&c->instance, where, err) < 0) {
+		free(c);
+		return -1;
+	}
+	c->target = calloc(c->instance->meta->members, sizeof(struct target *));
+	if (!c->target)
+		abort();
+	if (uv_loop_init(&c->loop))
+		return fail(c, err, "an event loop");
+	raise_descriptors();
+	c->prober = prober_new(&c->loop);
+	if (!c->prober)
+		return fail(c, err, "a prober");
+	timer_init(c, &c->look);
+	timer_init(c, &c->store);
+	uv_async_init(&c->loop, &c->stop, on_stop);
+	c->stop.data = c;
+	uv_timer_start(&c->look, on_look, 0, LOOK_MS);
+	if (pthread_create(&c->thread, NULL, run, c))
+		return fail(c, err, "a thread");
+	*out = c;
+	return 0;
+}
+
+void checker_stop(struct checker *c)
+{
+	if (!c)
+		return;
+	uv_async_send(&c->stop);
+	pthread_join(c->thread, NULL);
+	destroy(c);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "target.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define NS_PER_MS 1000000
+
+static __u64 now_ms(void)
+{
+	return uv_hrtime() / NS_PER_MS;
+}
+
+static __u32 chance(void)
+{
+	__u32 r = 0;
+
+	/* Early in a boot there may be none: no jitter then. */
+	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
+		r = 0;
+	return r;
+}
+
+static struct state_rules rules(const struct target *t)
+{
+	const struct poise_health_conf *c = &t->about.conf;
+
+	return (struct state_rules){
+		.interval = c->interval,
+		.fast_interval = c->fast_interval,
+		.rise = c->rise,
+		.fall = c->fall,
+		.jitter = c->jitter,
+		.hold_down = c->hold_down,
+		.hold_max = c->hold_max,
+	};
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void next_at(struct target *t, __u64 when)
+{
+	__u64 now = now_ms();
+
+	uv_update_time(t->timer.loop);
+	uv_timer_start(&t->timer, on_timer, when > now ? when - now : 0, 0);
+}
+
+static void on_result(void *ctx, const struct probe_result *result)
+{
+	struct target *t = ctx;
+	struct state_rules r = rules(t);
+	bool changed;
+
+	t->probe = NULL;
+	t->last = *result;
+	changed = state_result(&t->state, &r, result->good, now_ms());
+	next_at(t, t->began + state_wait(&t->state, &r, chance()));
+	t->told(t->ctx, t, changed);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct target *t = timer->data;
+	struct probe_want want = {
+		.addr = t->about.addr, .port = t->about.port, .conf = &t->about.conf};
+
+	t->began = now_ms();
+	t->probe = probe_start(t->prober, &want, on_result, t);
+}
+
+struct target *target_start(struct prober *r, uv_loop_t *loop, const struct target_about *about,
+			    enum poise_health known, void (*told)(void *, struct target *, bool),
+			    void *ctx)
+{
+	struct target *t = calloc(1, sizeof(*t));
+	__u64 now = now_ms();
+
+	if (!t)
+		abort();
+	*t = (struct target){.about = *about, .told = told, .ctx = ctx, .prober = r, .seen = true};
+	state_init(&t->state, known, now);
+	uv_timer_init(loop, &t->timer);
+	t->timer.data = t;
+	if (t->state.health != POISE_HEALTH_CHECKING)
+		now += (__u64)about->conf.interval * chance() >> 32;
+	next_at(t, now);
+	return t;
+}
+
+static void end_probe(struct target *t)
+{
+	if (t->probe)
+		probe_cancel(t->probe);
+	t->probe = NULL;
+}
+
+void target_change(struct target *t, const struct target_about *about)
+{
+	end_probe(t);
+	t->about = *about;
+	next_at(t, 0);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+void target_stop(struct target *t)
+{
+	end_probe(t);
+	uv_close((uv_handle_t *)&t->timer, on_closed);
+}

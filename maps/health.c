@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What checks found out, into the records. */
+#include <stdlib.h>
+
+#include "store.h"
+
+/* The member that a change is about, if it is still the same. */
+static struct config_member *find(struct config *cfg, const struct instance_health *change)
+{
+	for (size_t s = 0; s < cfg->services; s++) {
+		struct config_service *svc = cfg->service[s];
+
+		if (svc->id != change->service || svc->conf.health.type == POISE_CHECK_NONE)
+			continue;
+		for (size_t m = 0; m < svc->members; m++)
+			if (svc->member[m].id == change->member)
+				return &svc->member[m];
+	}
+	return NULL;
+}
+
+static bool of_one_service(const struct instance_health *change, size_t n)
+{
+	for (size_t k = 1; k < n; k++)
+		if (change[k].service != change[0].service)
+			return false;
+	return true;
+}
+
+int instance_set_health(struct instance *i, const struct instance_health *change, size_t n,
+			struct poise_error *err)
+{
+	struct instance_change changed;
+	struct config *cfg;
+	int rc;
+
+	if (of_one_service(change, n))
+		rc = instance_load_service(i, store_service(i, change[0].service)->name, &cfg, err);
+	else
+		rc = instance_load(i, &cfg, err);
+	if (rc < 0)
+		return -1;
+	for (size_t k = 0; k < n; k++) {
+		struct config_member *m = find(cfg, &change[k]);
+
+		if (m)
+			m->conf.health = change[k].health;
+	}
+	rc = cfg->services ? instance_commit(i, cfg, &changed, err) : 0;
+	config_free(cfg);
+	return rc;
+}
