@@ -10,6 +10,7 @@
 
 #include "maps/ranges.h"
 #include "maps/text.h"
+#include "tests/support/ranges.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -130,33 +131,6 @@ Test(ranges, a_list_ends_at_its_limit_and_a_long_one_is_cut)
 	ranges_free(&list);
 }
 
-/* ---- the model --------------------------------------------------------------------------------*/
-
-static bool holds(const struct poise_range *r, const union poise_addr *a)
-{
-	for (int bit = 0; bit < r->length; bit++)
-		if ((r->addr.b[bit / 8] ^ a->b[bit / 8]) >> (7 - bit % 8) & 1)
-			return false;
-	return true;
-}
-
-/* Prefixes of the address's own family only. */
-static bool model_denies(const struct poise_range *range, size_t n, const union poise_addr *a)
-{
-	bool denied = false;
-	int longest = -1;
-
-	for (size_t r = 0; r < n; r++)
-		denied |= !range[r].deny;
-	for (size_t r = 0; r < n; r++)
-		if (poise_addr_is4(&range[r].addr) == poise_addr_is4(a) && holds(&range[r], a) &&
-		    range[r].length > longest) {
-			longest = range[r].length;
-			denied = range[r].deny;
-		}
-	return denied;
-}
-
 /* ---- what packets do, one bound after the other -----------------------------------------------*/
 
 static struct poise_bound bound[RANGES_BOUNDS(POISE_RANGES_MAX)];
@@ -175,11 +149,6 @@ static struct poise_bound number(const union poise_addr *a)
 	return (struct poise_bound){__builtin_bswap64(a->q[0]), __builtin_bswap64(a->q[1])};
 }
 
-static union poise_addr address(struct poise_bound b)
-{
-	return (union poise_addr){.q = {__builtin_bswap64(b.high), __builtin_bswap64(b.low)}};
-}
-
 static bool bounds_deny(const union poise_addr *a)
 {
 	struct poise_bound at = number(a);
@@ -195,44 +164,22 @@ static void expect_at(const struct poise_range *range, size_t n, const union poi
 {
 	char text[POISE_ADDR_TEXT];
 
-	cr_assert_eq(bounds_deny(a), model_denies(range, n, a), "%s of %zu prefixes",
+	cr_assert_eq(bounds_deny(a), range_model_denies(range, n, a), "%s of %zu prefixes",
 		     poise_format_addr(a, text, sizeof(text)), n);
 }
 
-static struct poise_bound step(struct poise_bound b, int by)
-{
-	if (by > 0 && !++b.low)
-		b.high++;
-	if (by < 0 && !b.low--)
-		b.high--;
-	return b;
-}
-
-/* At both sides of where each prefix begins and ends, and of IPv4. */
+/* Wherever something may change. */
 static void expect_everywhere(const struct poise_range *range, size_t n)
 {
+	static union poise_addr probe[RANGE_MODEL_PROBES(POISE_RANGES_MAX)];
+	size_t probes = range_model_probes(range, n, probe);
+
 	bounds = ranges_bounds(range, n, bound, &first);
 	cr_assert_leq(bounds, RANGES_BOUNDS(n));
 	for (size_t b = 0; b + 1 < bounds; b++)
 		cr_assert_lt(bound_cmp(&bound[b], &bound[b + 1]), 0, "bound %zu of %zu", b, bounds);
-	for (size_t r = 0; r <= n; r++) {
-		union poise_addr ends[2] = {{.b = {[10] = 0xff, [11] = 0xff}}};
-		int length = RANGE_BITS_IPV4;
-
-		if (r < n) {
-			ends[0] = range[r].addr;
-			length = range[r].length;
-		}
-		ends[1] = ends[0];
-		for (int bit = length; bit < RANGE_BITS; bit++)
-			ends[1].b[bit / 8] |= (__u8)(0x80 >> bit % 8);
-		for (int e = 0; e < 2; e++)
-			for (int by = -1; by <= 1; by++) {
-				union poise_addr a = address(step(number(&ends[e]), by));
-
-				expect_at(range, n, &a);
-			}
-	}
+	for (size_t p = 0; p < probes; p++)
+		expect_at(range, n, &probe[p]);
 }
 
 /* ---- sets -------------------------------------------------------------------------------------*/
@@ -358,63 +305,16 @@ Test(ranges, nested)
 	}
 }
 
-static __u64 state = 88172645463325252ull;
-
-static __u32 draw(__u32 below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (__u32)(state >> 20) % below;
-}
-
-/* Prefixes that like to share their beginnings: few values for each byte. */
-static struct poise_range draw_range(void)
-{
-	static const __u8 values[] = {0, 1, 0x7f, 0x80, 0xff};
-	bool four = draw(2);
-	struct poise_range r = {
-		.length = (__u8)(four ? RANGE_BITS_IPV4 + draw(33) : draw(129)),
-		.deny = (__u8)draw(2),
-	};
-
-	if (four)
-		r.addr.b[10] = r.addr.b[11] = 0xff;
-	for (int byte = four ? 12 : 0; byte < 16; byte++)
-		r.addr.b[byte] = values[draw(COUNT(values))];
-	for (int bit = r.length; bit < RANGE_BITS; bit++)
-		r.addr.b[bit / 8] &= (__u8) ~(0x80 >> bit % 8);
-	return r;
-}
-
-static bool has(const struct poise_range *range, size_t n, const struct poise_range *r)
-{
-	for (size_t k = 0; k < n; k++)
-		if (!range_cmp(&range[k], r))
-			return true;
-	return false;
-}
-
 Test(ranges, random_sets)
 {
 	static struct poise_range range[POISE_RANGES_MAX];
 	size_t most = 0;
 
 	for (int round = 0; round < 1500; round++) {
-		size_t wanted = round % 100 ? draw(24) : POISE_RANGES_MAX, n = 0;
+		size_t n = round % 100 ? range_model_number(24) : POISE_RANGES_MAX;
 
-		while (n < wanted) {
-			struct poise_range r = draw_range();
-
-			if (!has(range, n, &r))
-				range[n++] = r;
-		}
+		range_model_draw(range, n);
 		expect_everywhere(range, n);
-		for (int k = 0; k < 20; k++) {
-			union poise_addr a = draw_range().addr;
-
-			expect_at(range, n, &a);
-		}
 		if (bounds > most)
 			most = bounds;
 	}
