@@ -25,6 +25,16 @@ static struct config_address *claim(struct config *cfg, const char *text, const 
 	return a;
 }
 
+static void set_ranges(struct config_service *web, const char *allow, const char *deny)
+{
+	struct poise_error err = {0};
+
+	ranges_free(&web->allow);
+	ranges_free(&web->deny);
+	cr_assert(!allow || !ranges_set(&web->allow, allow, &err), "%s", err.message);
+	cr_assert(!deny || !ranges_set(&web->deny, deny, &err), "%s", err.message);
+}
+
 void kinds_set_up(struct config *cfg, unsigned long argument)
 {
 	struct config_service *web = store_add_service(cfg, "web", 1, 0, 3);
@@ -37,6 +47,8 @@ void kinds_set_up(struct config *cfg, unsigned long argument)
 	store_listen(cfg, dns, "192.0.2.2:0/udp");
 	web->member[1].conf.weight = 5;
 	web->member[2].conf.health = POISE_HEALTH_CHECKING;
+	/* as many as later kinds have, so that their run would fit in its place */
+	set_ranges(web, NULL, "198.51.100.0/24,203.0.113.0/24,2001:db8:bad::/48");
 	for (int l = 0; l < web->conf.listeners; l++)
 		web->conf.listener[l].own = POISE_OWN_NOT;
 	claim(cfg, "192.0.2.1", "lo")->conf.own = POISE_OWN_NOT;
@@ -390,40 +402,29 @@ static void quic_leaves(struct config *cfg, unsigned long argument)
 
 /* ---- source ranges ----------------------------------------------------------------------------*/
 
-static void set_ranges(struct config *cfg, const char *allow, const char *deny)
-{
-	struct config_service *web = named(cfg, "web");
-	struct poise_error err = {0};
-
-	ranges_free(&web->allow);
-	ranges_free(&web->deny);
-	cr_assert(!allow || !ranges_set(&web->allow, allow, &err), "%s", err.message);
-	cr_assert(!deny || !ranges_set(&web->deny, deny, &err), "%s", err.message);
-}
-
 static void ranges_some(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
-	set_ranges(cfg, "10.1.0.0/16,2001:db8::/32", "10.1.7.0/24");
+	set_ranges(named(cfg, "web"), "10.1.0.0/16,2001:db8::/32", "10.1.7.0/24");
 }
 
 static void ranges_others(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
-	set_ranges(cfg, NULL, "10.1.7.0/24,10.9.0.0/16,2001:db8:bad::/48");
+	set_ranges(named(cfg, "web"), NULL, "10.1.7.0/24,10.9.0.0/16,2001:db8:bad::/48");
 }
 
 /* Other prefixes that come to the same. */
 static void ranges_respelt(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
-	set_ranges(cfg, "10.1.0.0/17,10.1.128.0/17,2001:db8::/32", "10.1.7.0/24");
+	set_ranges(named(cfg, "web"), "10.1.0.0/17,10.1.128.0/17,2001:db8::/32", "10.1.7.0/24");
 }
 
 static void ranges_none(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
-	set_ranges(cfg, NULL, NULL);
+	set_ranges(named(cfg, "web"), NULL, NULL);
 }
 
 /* ---- the table of them ------------------------------------------------------------------------*/
