@@ -22,6 +22,7 @@ const volatile struct flood_template template = {};
 const volatile __u16 flows = 1;	     /* different source ports */
 const volatile __u16 first_port = 0; /* the lowest of them, host order */
 const volatile __u16 sink_port = 0;  /* network order */
+const volatile __u32 sources = 1;    /* different source addresses, up to 65536 */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -44,13 +45,19 @@ int flood_send(struct xdp_md *ctx)
 {
 	__u8 *data = (void *)(long)ctx->data;
 	struct frame *f = (void *)data;
+	__u64 n;
 
 	if ((void *)(f + 1) > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
 #pragma unroll
 	for (int i = 0; i < FLOOD_HEADERS; i++)
 		data[i] = template.byte[i];
-	f->udp.source = bpf_htons(first_port + count() % flows);
+	n = count();
+	f->udp.source = bpf_htons(first_port + n % flows);
+	/* What the one is more, the other is less: the checksum stays as it is. */
+	n %= sources;
+	f->ip.saddr = bpf_htonl(bpf_ntohl(f->ip.saddr) + n);
+	f->ip.id = bpf_htons(bpf_ntohs(f->ip.id) - n);
 	return XDP_TX;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * flood send DEV MAC ADDR:PORT [--packets N] [--rate 200000] [--flows 1024] [--source ADDR]
+ *	[--sources 1]
  * flood sink DEV PORT
  *
  * send puts UDP datagrams on DEV to that MAC, IPv4 address and port, by running an XDP program over
  * live frames (BPF_F_TEST_XDP_LIVE_FRAMES). They are handed to the peer in the same softirq, so
  * none is lost on the way for want of room: what is missing at the end was lost by what is under
- * test. A run of the kernel's costs some 25 ms to set up; frames go in bursts, and rate is their
+ * test. Of several sources ADDR is the first; its last 16 bits have to have room for the others. A
+ * run of the kernel's costs some 25 ms to set up; frames go in bursts, and rate is their
  * average.
  *
  * sink counts and drops datagrams to that port in XDP, and prints the count on SIGTERM or SIGINT.
@@ -34,11 +36,12 @@
 #include "flood.h"
 #include "tests/lab/flood.skel.h"
 
-#define BURST	   16384  /* frames of one run: a few milliseconds of traffic ... */
-#define BURST_MAX  262144 /* ... and more to catch up, on a machine with much else to do */
-#define BATCH	   64	  /* frames handed over at once; a veth's ring holds 256 */
-#define FIRST_PORT 1024
-#define FLOWS_MAX  60000 /* ports from FIRST_PORT on */
+#define BURST	    16384  /* frames of one run: a few milliseconds of traffic ... */
+#define BURST_MAX   262144 /* ... and more to catch up, on a machine with much else to do */
+#define BATCH	    64	   /* frames handed over at once; a veth's ring holds 256 */
+#define FIRST_PORT  1024
+#define FLOWS_MAX   60000 /* ports from FIRST_PORT on */
+#define SOURCES_MAX 65536 /* addresses that differ in their last 16 bits */
 
 struct order {
 	const char *device;
@@ -46,7 +49,7 @@ struct order {
 	unsigned char mac[ETH_ALEN];
 	struct endpoint target;
 	struct in_addr source;
-	unsigned long packets, rate, flows;
+	unsigned long packets, rate, flows, sources;
 };
 
 /* SIGTERM and SIGINT stay blocked: one that came in the midst of a burst would cut it short, and
@@ -105,6 +108,7 @@ static void write_template(const struct order *o, struct flood_template *t)
 			   .ihl = 5,
 			   .ttl = 64,
 			   .protocol = IPPROTO_UDP,
+			   .id = htons((__u16)(o->sources - 1)),
 			   .saddr = o->source.s_addr,
 			   .daddr = to->sin_addr.s_addr,
 			   .tot_len = htons(FLOOD_FRAME - ETH_HLEN)};
@@ -153,6 +157,7 @@ static int flood_send(const struct order *o)
 	write_template(o, (struct flood_template *)&skel->rodata->template);
 	skel->rodata->flows = o->flows;
 	skel->rodata->first_port = FIRST_PORT;
+	skel->rodata->sources = o->sources;
 	error = flood__load(skel);
 	begin = now();
 	while (!error && !ended && sent < o->packets) {
@@ -217,7 +222,7 @@ out:
 static int usage(void)
 {
 	fprintf(stderr, "usage: flood send DEV MAC ADDR:PORT [--packets N] [--rate 200000]\n"
-			"\t[--flows 1024] [--source ADDR]\n"
+			"\t[--flows 1024] [--source ADDR] [--sources 1]\n"
 			"       flood sink DEV PORT\n");
 	return 2;
 }
@@ -225,11 +230,9 @@ static int usage(void)
 static bool parse_options(struct order *o, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"packets", required_argument, NULL, 'p'},
-		{"rate", required_argument, NULL, 'r'},
-		{"flows", required_argument, NULL, 'f'},
-		{"source", required_argument, NULL, 's'},
-		{},
+		{"packets", required_argument, NULL, 'p'}, {"rate", required_argument, NULL, 'r'},
+		{"flows", required_argument, NULL, 'f'},   {"source", required_argument, NULL, 's'},
+		{"sources", required_argument, NULL, 'n'}, {},
 	};
 	int opt;
 
@@ -238,6 +241,7 @@ static bool parse_options(struct order *o, int argc, char **argv)
 		case 'p': o->packets = strtoul(optarg, NULL, 10); break;
 		case 'r': o->rate = strtoul(optarg, NULL, 10); break;
 		case 'f': o->flows = strtoul(optarg, NULL, 10); break;
+		case 'n': o->sources = strtoul(optarg, NULL, 10); break;
 		case 's':
 			if (inet_pton(AF_INET, optarg, &o->source) != 1)
 				return false;
@@ -245,12 +249,13 @@ static bool parse_options(struct order *o, int argc, char **argv)
 		default: return false;
 		}
 	}
-	return o->rate && o->flows && o->flows <= FLOWS_MAX;
+	return o->rate && o->flows && o->flows <= FLOWS_MAX && o->sources &&
+	       o->sources <= SOURCES_MAX - (ntohl(o->source.s_addr) & (SOURCES_MAX - 1));
 }
 
 int main(int argc, char **argv)
 {
-	struct order o = {.packets = ULONG_MAX, .rate = 200000, .flows = 1024};
+	struct order o = {.packets = ULONG_MAX, .rate = 200000, .flows = 1024, .sources = 1};
 	unsigned char *m = o.mac;
 
 	inet_pton(AF_INET, "198.51.100.1", &o.source);
