@@ -94,8 +94,8 @@ __noinline int client_find(struct poise_bucket *b, __u32 tag, __u32 service, int
 	return word_find(b, tag, service, except, word, true);
 }
 
-/* A word that only waits for the sweeper: its member is gone, or it has been silent for too long.
- */
+/* A word that only waits for the sweeper: its member is gone, its service tracks no more, or it has
+ * been silent for too long. */
 __noinline int flow_is_dead(__u64 word, __u32 seconds)
 {
 	struct poise_member *m = member_get(POISE_WORD_MEMBER(word));
@@ -112,6 +112,8 @@ __noinline int flow_is_dead(__u64 word, __u32 seconds)
 	if (active & POISE_SERVICE_GONE)
 		return 1;
 	rec = &s->rec[active & 1];
+	if (rec->track == POISE_TRACK_OFF)
+		return 1;
 	return stamp_expired(word, stamp_timeout(rec, POISE_WORD_STATE(word), flow_is_udp(word)),
 			     seconds);
 }

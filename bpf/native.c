@@ -44,6 +44,7 @@ void run_use(struct instance *i)
 	paced = calloc(m->services, sizeof(*paced));
 	if (!dropped || !turned || !paced)
 		abort();
+	i->drops = dropped;
 	native_map(&meta, i->meta, 1);
 	native_map(&listeners, i->listeners, m->listener_slots);
 	native_map(&listener_seeds, i->listener_seeds, poise_words_entries(m->listener_seeds));

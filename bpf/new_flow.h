@@ -9,10 +9,12 @@
 #define POISE_NEW_FLOW_H
 
 #include "affinity.h"
-#include "choose.h"
 #include "pace.h"
+#include "pressure.h"
 
-static __always_inline answer_t new_flow(struct flow *f, const struct poise_service_rec *rec)
+/* base: whom it would have if nothing were known of it. */
+static __always_inline answer_t new_flow(struct flow *f, const struct poise_service_rec *rec,
+					 __u32 base)
 {
 	answer_t member, other;
 
@@ -22,7 +24,7 @@ static __always_inline answer_t new_flow(struct flow *f, const struct poise_serv
 	member = rec->affinity ? affinity_get(f) : 0;
 	if (member)
 		return member;
-	member = policy_choose(f, rec);
+	member = pressure_choose(f, rec, base);
 	if (!rec->affinity || IS_DROP(member) || affinity_put(f, member))
 		return member;
 	/* Another CPU has begun a flow of this client at the same time. */

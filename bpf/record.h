@@ -15,11 +15,27 @@ enum recorded {
 	RECORD_FULL,
 };
 
+#define VICTIM_CLASS_SHIFT 24 /* above any age */
+
 /* Whom a full bucket gives up first; 0 never goes. */
 const __u8 victim_class[TRANSITION_ROWS] = {
 	[POISE_FLOW_RST] = 5,	   [POISE_FLOW_FIN] = 4,    [POISE_FLOW_NEW] = 3,
 	[POISE_FLOW_AFFINITY] = 2, [POISE_FLOW_PICKUP] = 1,
 };
+
+/* A flow met in its middle that shows no second packet for so long is worth no more than one that
+ * begins: whoever sends stray packets must not take the room of all who come. */
+#define RECORD_DOUBTFUL 30
+
+/* How soon a full bucket gives a word up: by class, and of a class the oldest; 0 never. */
+static __always_inline __u32 record_value(__u64 word, __u32 seconds)
+{
+	__u32 state = POISE_WORD_STATE(word), age = stamp_age(word, seconds);
+
+	if (state == POISE_FLOW_PICKUP && age >= RECORD_DOUBTFUL)
+		state = POISE_FLOW_NEW;
+	return victim_class[state] ? victim_class[state] << VICTIM_CLASS_SHIFT | age : 0;
+}
 
 /* The slot to record in, and what it holds now (0: free); -1 if all eight are established. */
 __noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
@@ -31,14 +47,13 @@ __noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
 		return -1;
 	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
 		__u64 w = ONCE(b->word[i]);
-		__u32 class = victim_class[POISE_WORD_STATE(w)];
-		__u32 value = class << 24 | stamp_age(w, seconds);
+		__u32 value = record_value(w, seconds);
 
 		if (!w) {
 			*old = 0;
 			return i;
 		}
-		if (class && value > best) {
+		if (value > best) {
 			best = value;
 			slot = i;
 			*old = w;
@@ -61,6 +76,22 @@ __noinline int record_dead_slot(struct poise_bucket *b, __u32 seconds, __u64 *ol
 		return i;
 	}
 	return -1;
+}
+
+/* Who lost its word is counted where it belongs; one that was young tells everybody. */
+__noinline int record_evicted(__u64 word, __u32 seconds)
+{
+	struct poise_member *m = member_get(POISE_WORD_MEMBER(word));
+	struct poise_meta *shared;
+	__u32 zero = 0;
+
+	count_reason(m ? m->service : 0, POISE_R_EVICTED);
+	if (!flow_is_live(word) || stamp_age(word, seconds) >= POISE_YOUNG_SECONDS)
+		return 0;
+	shared = bpf_map_lookup_elem(&meta, &zero);
+	if (shared && ONCE(shared->pressure) != seconds)
+		*(volatile __u32 *)&shared->pressure = seconds;
+	return 0;
 }
 
 static __always_inline enum recorded record_alone(struct poise_bucket *b, __u32 service, int slot,
@@ -95,7 +126,7 @@ static __always_inline enum recorded record(struct poise_bucket *b, __u32 servic
 	if (!flow_swap(&b->word[slot & 7], old, word, true))
 		return RECORD_AGAIN;
 	if (old)
-		count_reason(service, POISE_R_EVICTED);
+		record_evicted(old, seconds);
 	return record_alone(b, service, slot, word);
 }
 

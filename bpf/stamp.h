@@ -27,6 +27,8 @@ static __always_inline __u32 stamp_timeout(const struct poise_service_rec *rec, 
 	}
 	if (udp)
 		return rec->udp;
+	if (state == POISE_FLOW_PICKUP)
+		return rec->pickup;
 	return state == POISE_FLOW_EST ? rec->idle : rec->syn;
 }
 

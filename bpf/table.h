@@ -25,6 +25,12 @@ static __always_inline __u32 table_entry(__u32 at, __u32 size, __u64 place)
 	return entry ? ONCE(*entry) : 0;
 }
 
+/* Poised waits for the slot's words to come out of use. */
+static __always_inline bool table_rests(__u32 entry)
+{
+	return entry & POISE_ENTRY_AGING && POISE_ENTRY_CURRENT(entry) == POISE_ENTRY_BASE(entry);
+}
+
 /* The member that stands at a place now; 0 if the table is empty. */
 static __always_inline __u32 table_current(struct poise_service_rec *rec, __u32 entry)
 {

@@ -6,6 +6,9 @@
  * Under `track auto` a flow is recorded only where the table alone would not answer every one of
  * its packets alike: where current and base differ, or where current may not be chosen or fades.
  * Elsewhere (settled) a word that says what the table says is freed again.
+ *
+ * A packet that goes by a word marks its slot as mixed, and stops the clock by which poised would
+ * find that no word is in use there any more (maps/aging.c).
  */
 #ifndef POISE_TRACK_H
 #define POISE_TRACK_H
@@ -30,6 +33,7 @@ static __always_inline void track_table(struct track *t, const struct flow *f)
 	struct poise_service_rec *rec = t->rec;
 	__u32 entry, current;
 	struct poise_member *m;
+	bool agree;
 
 	t->entry = table_slot(rec->table_at, rec->table_size, f->place);
 	entry = t->entry ? ONCE(*t->entry) : 0;
@@ -37,22 +41,31 @@ static __always_inline void track_table(struct track *t, const struct flow *f)
 	m = member_get(current);
 	t->base = table_base(rec, f, entry);
 	t->settled = 0;
-	if (rec->track == POISE_TRACK_AUTO && current == t->base &&
-	    member_usable(m, f->service, rec->rung) && !member_fades(m))
+	/* Beside a base table the entry has a base too, for when that table goes. */
+	agree = current == t->base && POISE_ENTRY_CURRENT(entry) == POISE_ENTRY_BASE(entry);
+	if (rec->track == POISE_TRACK_AUTO && agree && member_usable(m, f->service, rec->rung) &&
+	    !member_fades(m))
 		t->settled = current;
+}
+
+/* Is this packet surely a flow's first, if we know nothing of the flow? */
+static __always_inline bool track_first(const struct track *t, const struct flow *f)
+{
+	return f->kind == PACKET_SYN ||
+	       (f->kind == PACKET_UDP && t->rec->track == POISE_TRACK_ALWAYS &&
+		!(t->rec->flags & POISE_S_UNTRACKED));
 }
 
 /* The member of a flow that begins, or that we have not met before. Only what is surely new is the
  * policy's: anything else may have been going on unrecorded, under the base. */
 static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 {
-	bool always = t->rec->track == POISE_TRACK_ALWAYS;
 	struct poise_member *m;
 
 	if (f->bound)
 		return f->bound;
-	if (f->kind == PACKET_SYN || (f->kind == PACKET_UDP && always))
-		return new_flow(f, t->rec);
+	if (track_first(t, f))
+		return new_flow(f, t->rec, t->base);
 	m = member_get(t->base);
 	if (!member_keeps(m, f->service, f->kind == PACKET_UDP))
 		return table_choose(f);
@@ -64,16 +77,28 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 /* All eight slots are taken: every packet of the flow must find its way by the table. */
 static __always_inline answer_t track_full(struct track *t, struct flow *f, __u32 chosen)
 {
+	struct poise_member *m;
+
 	count_reason(f->service, POISE_R_UNRECORDED);
-	if (!f->bound && member_usable(member_get(t->base), f->service, t->rec->rung))
+	m = member_get(t->base);
+	if (!f->bound && member_keeps(m, f->service, f->kind == PACKET_UDP) && ONCE(m->nexthop))
 		return t->base;
 	return chosen;
 }
 
+/* A word of this slot is in use. Aging is taken off first: if poised was about to find the slot
+ * unmixed, it either sees that, or has done so before we mark it. */
 static __always_inline void track_mix(const struct track *t)
 {
-	if (t->rec->track == POISE_TRACK_AUTO && t->entry && !(ONCE(*t->entry) & POISE_ENTRY_MIXED))
-		__sync_fetch_and_or(t->entry, POISE_ENTRY_MIXED);
+	__u32 entry;
+
+	if (t->rec->track != POISE_TRACK_AUTO || !t->entry)
+		return;
+	entry = ONCE(*t->entry);
+	if (LIKELY(entry & POISE_ENTRY_MIXED && !table_rests(entry)))
+		return;
+	__sync_fetch_and_and(t->entry, ~POISE_ENTRY_AGING);
+	__sync_fetch_and_or(t->entry, POISE_ENTRY_MIXED);
 }
 
 /* Is this a flow that the service has taken before, whose member lets it go? */
@@ -137,6 +162,8 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 				 stamp_low(cell, stamp_timeout(t->rec, cell, udp), f->seconds));
 	if (member == t->settled)
 		word = 0;
+	else
+		track_mix(t);
 	if (word == old || flow_swap(&t->bucket->word[slot & 7], old, word, false))
 		return member;
 	return TRACK_AGAIN;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The keeper: once a second, all of the flow table is swept, in slices spread over that second;
- * then, under the lock, drains whose time has come end, and ids of removed members are given back.
+ * then, under the lock, drains whose time has come end, ids of removed members are given back, and
+ * what time has told about tracking is settled.
  * What waits here (the lock, a grace period of some 10 ms, the disk) holds up nobody else.
  */
 #include <errno.h>
@@ -84,6 +85,9 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 		return -1;
 	instance_sweep_end(i, swept->generation, swept->live, swept->used);
 	rc = instance_tick(i, clock_ns(CLOCK_REALTIME), err);
+	if (rc >= 0 &&
+	    aging_tick(k->aging, i, (__u32)(clock_ns(CLOCK_MONOTONIC) / NS_PER_S), err) < 0)
+		rc = -1;
 	instance_unlock(i);
 	if (rc > 0)
 		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
@@ -136,6 +140,7 @@ int keeper_start(struct keeper *k, const struct options *o, struct poise_error *
 	/* An instance that nothing was ever told has no state worth overwriting the last one with.
 	 */
 	k->saved = 0;
+	k->aging = aging_new();
 	pthread_mutex_init(&k->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -145,6 +150,7 @@ int keeper_start(struct keeper *k, const struct options *o, struct poise_error *
 	if (rc) {
 		errno = rc;
 		poise_fail_errno(err, "cannot start a thread");
+		aging_free(k->aging);
 		instance_close(k->instance);
 		return -1;
 	}
@@ -163,6 +169,7 @@ void keeper_stop(struct keeper *k)
 	pthread_join(k->thread, NULL);
 	pthread_cond_destroy(&k->wake);
 	pthread_mutex_destroy(&k->mutex);
+	aging_free(k->aging);
 	instance_close(k->instance);
 	k->running = false;
 }

@@ -14,6 +14,7 @@
 #include "boot.h"
 #include "fold.h"
 #include "net/gate.h"
+#include "../maps/aging.h"
 #include "options.h"
 #include "rate.h"
 
@@ -104,7 +105,8 @@ struct keeper {
 	bool stop;
 	const struct options *options;
 	struct instance *instance; /* its own handle */
-	__u64 saved;		   /* generation of the last good state */
+	struct aging *aging;
+	__u64 saved; /* generation of the last good state */
 	bool told_fault;
 };
 

@@ -154,7 +154,7 @@ struct poise_service_rec {
 	__u8 extents;	  /* used entries of extent[] */
 	__u16 members;	  /* ordinals in use or reserved: sum of extent[].count */
 	__u32 idle;	  /* seconds an EST TCP flow may be silent */
-	__u16 syn;	  /* seconds: NEW and PICKUP */
+	__u16 syn;	  /* seconds: NEW */
 	__u16 closing;	  /* seconds of silence: FIN */
 	__u16 udp;	  /* seconds: UDP in any live state */
 	__u16 affinity;	  /* seconds since a client's last new flow; 0: none */
@@ -171,7 +171,7 @@ struct poise_service_rec {
 	__u32 cycle_size; /* 0: the policy has none */
 	__u32 look;	  /* the chance, in 65536ths, that a choice looks at a given member */
 	__u32 bounds_at;  /* the first of them in `bounds` */
-	__u32 spare[1];
+	__u32 pickup;	  /* seconds: PICKUP of TCP */
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -181,8 +181,9 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_QUIC	  0x04 /* UDP packets are QUIC, their connection ids name backends */
 /* Nothing but the table need be asked where its entry is not mixed: `track auto`, no base table,
  * and no option that wants to look at a packet first. */
-#define POISE_S_TABLE  0x08
-#define POISE_S_RANGES 0x10 /* some sources are denied */
+#define POISE_S_TABLE	  0x08
+#define POISE_S_RANGES	  0x10 /* some sources are denied */
+#define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
@@ -321,12 +322,14 @@ POISE_ASSERT_SIZE(struct poise_range, 24);
 #define poise_range_entries(limit) (4 * (limit) + 1)
 
 /* ---- the table ---------------------------------------------------------------------------------
- * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30). The base is the table
- * under which untracked flows were born (ARCHITECTURE, tracking).
+ * An entry: current ordinal (bits 0..14), base ordinal (15..29), mixed (30), aging (31). The base
+ * is the table under which untracked flows were born; mixed: flows may have words; aging: poised
+ * has seen what only time can settle, and nobody has interfered since (ARCHITECTURE, tracking).
  */
 #define POISE_ENTRY_CURRENT(e) ((e)&POISE_ORDINAL_MAX)
 #define POISE_ENTRY_BASE(e)    (((e) >> POISE_ORDINAL_BITS) & POISE_ORDINAL_MAX)
 #define POISE_ENTRY_MIXED      (1u << 30)
+#define POISE_ENTRY_AGING      (1u << 31)
 #define POISE_ENTRY(cur, base) ((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
 
 /*
@@ -365,9 +368,11 @@ enum poise_flow_state {
 #define POISE_WORD_TAG(w)	((__u32)((w) >> POISE_WORD_TAG_SHIFT))
 #define POISE_WORD_MEMBER(w)	((__u16)((w) >> POISE_WORD_MEMBER_SHIFT))
 #define POISE_WORD_STATE(w)	((__u32)(w) >> POISE_WORD_STATE_SHIFT & 7)
-#define POISE_TAG_UDP		1u   /* lowest bit of the tag: a word tells TCP from UDP */
-#define POISE_RST_SECONDS	10   /* a reset flow's word lives on so long */
-#define POISE_REUSE_SECONDS	60   /* a SYN to a flow silent for so long is a new flow */
+#define POISE_TAG_UDP		1u /* lowest bit of the tag: a word tells TCP from UDP */
+#define POISE_RST_SECONDS	10 /* a reset flow's word lives on so long */
+#define POISE_REUSE_SECONDS	60 /* a SYN to a flow silent for so long is a new flow */
+#define POISE_YOUNG_SECONDS	3 /* a flow that loses its word so soon puts all under pressure ... */
+#define POISE_PRESSED_FOR	1    /* ... for so many seconds more */
 #define POISE_LONG_UNIT_ABOVE	3600 /* idle timeouts above use the 16 s unit */
 
 struct poise_bucket {
@@ -462,7 +467,7 @@ POISE_ASSERT_SIZE(struct poise_check_result, 128);
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
 	R(UNRECORDED, "flow-not-recorded", "the flow's bucket was full of established flows")      \
-	R(EVICTED, "flow-evicted", "an older unfinished flow was dropped from the table")          \
+	R(EVICTED, "flow-evicted", "an unfinished flow's record had to make room for another")     \
 	R(DUPLICATE, "flow-duplicate", "two CPUs recorded one flow; one record was withdrawn")     \
 	R(ALTERNATE, "alternate", "the table's first choice could not be used")                    \
 	R(ICMP_ERROR, "icmp-error-routed",                                                         \
@@ -478,7 +483,9 @@ POISE_ASSERT_SIZE(struct poise_check_result, 128);
 	  "a router's ICMP error about an encapsulated packet was passed on to the client")        \
 	R(OUTER_PASSED, "outer-error-passed",                                                      \
 	  "an ICMP error about an encapsulated packet was left to the host")                       \
-	R(ECHO, "echo-answered", "an echo request was answered")
+	R(ECHO, "echo-answered", "an echo request was answered")                                   \
+	R(PRESSURE, "flow-under-pressure",                                                         \
+	  "a flow began by the table, since young ones were being evicted")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
@@ -598,7 +605,9 @@ struct poise_listener_conf {
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);
 
-#define POISE_FADE_AUTO 0xffffffffu
+#define POISE_FADE_AUTO	    0xffffffffu
+#define POISE_UNTRACKED_UDP 0x1
+#define POISE_UNTRACKED_TCP 0x2
 
 /* Durations are milliseconds in configuration records. */
 struct poise_service_conf {
@@ -647,7 +656,8 @@ struct poise_service_conf {
 	__u32 fade_in;	     /* ms; POISE_FADE_AUTO: by the policy */
 	__u16 fade_exponent; /* in hundredths */
 	__u8 fade_floor;     /* percent */
-	__u8 spare[773];
+	__u8 untracked; /* POISE_UNTRACKED_*: what may go on unrecorded though all is recorded */
+	__u8 spare[772];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
@@ -786,7 +796,9 @@ struct poise_meta {
 	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */
 	__u32 refusing; /* addresses with POISE_A_REFUSE, 0 likewise; read together with any_port */
 	__u32 answering; /* addresses with any POISE_A_* */
-	__u32 spare2[13];
+	__u32 pressure;	 /* by packets: seconds on the stamps' clock when a young flow lost its word
+			  */
+	__u32 spare2[12];
 
 	/* transactions: writers hold the lock */
 	__u64 committed; /* generation in force */

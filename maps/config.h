@@ -62,6 +62,11 @@ struct config_service {
 	__u16 id;			/* 0: none yet */
 	int line;			/* in config.file; 0 none */
 	struct config_member *member;	/* sorted by address, port */
+	/* What commit need no longer keep of the past (aging.c). */
+	struct {
+		bool base;	/* the separate base table */
+		__u8 untracked; /* POISE_UNTRACKED_* */
+	} over;
 	size_t members;
 	size_t room;
 };

@@ -54,21 +54,29 @@ static bool in_use(const struct poise_service_rec *now, __u32 at)
 	return now && (now->table_at == at || (now->base_size && now->base_at == at));
 }
 
-/* fresh: nobody has read these slots, whatever they hold. Else packets do, and may mark an entry as
- * mixed at any time. */
-static void store_table(struct instance *i, const struct derived *d, bool fresh)
+enum table_is {
+	TABLE_FRESH, /* nobody has read these slots, whatever they hold */
+	TABLE_READ,  /* by packets, which may mark an entry as mixed at any time */
+	TABLE_MIXED, /* likewise, and from now on flows of any slot may have words */
+};
+
+static void store_table(struct instance *i, const struct derived *d, enum table_is is)
 {
 	__u32 *entry = i->table + d->conf->table_at;
 
 	for (__u32 s = 0; s < d->conf->table_slots; s++) {
-		__u32 old = __atomic_load_n(&entry[s], __ATOMIC_RELAXED);
+		__u32 old = __atomic_load_n(&entry[s], __ATOMIC_RELAXED), want;
 
-		if (fresh)
+		if (is == TABLE_FRESH) {
 			store32(&entry[s],
 				derived_entry(d, s, POISE_ENTRY(DERIVE_NOBODY, DERIVE_NOBODY)));
-		else
-			while (!store32_if(&entry[s], &old, derived_entry(d, s, old)))
-				;
+			continue;
+		}
+		do {
+			want = derived_entry(d, s, old);
+			if (is == TABLE_MIXED)
+				want = (want | POISE_ENTRY_MIXED) & ~POISE_ENTRY_AGING;
+		} while (!store32_if(&entry[s], &old, want));
 	}
 }
 
@@ -80,6 +88,14 @@ static void store_cycle(struct instance *i, const struct derived *d)
 	for (__u32 s = 0; s < d->conf->cycle_slots; s++)
 		if (slot[s] != d->cycle[s])
 			store32(&slot[s], d->cycle[s]);
+}
+
+/* Until now every flow was looked up, now those of mixed slots are: all must be mixed, for words
+ * say what they like. */
+static bool mixes(const struct poise_service_rec *now, const struct derived *d)
+{
+	return now && d->rec.track == POISE_TRACK_AUTO &&
+	       (now->track == POISE_TRACK_ALWAYS || (now->base_size && !d->rec.base_size));
 }
 
 /* In a separate base table an ordinal whose member is gone must not wait for its next owner. */
@@ -158,14 +174,16 @@ void derive_service(struct instance *i, __u16 id)
 	if ((now && now->flags & POISE_S_QUIC) || d.conf->quic)
 		server_ids_derive(i, id, &d);
 	if (!in_use(now, d.conf->table_at))
-		store_table(i, &d, true);
+		store_table(i, &d, TABLE_FRESH);
+	else if (mixes(now, &d))
+		store_table(i, &d, TABLE_MIXED);
 	else if (now->table_at != d.conf->table_at)
-		store_table(i, &d, false);
+		store_table(i, &d, TABLE_READ);
 	store_cycle(i, &d);
 	if (!later)
 		publish(i, &d);
 	store_members(i, &d, true);
-	store_table(i, &d, false);
+	store_table(i, &d, TABLE_READ);
 	if (later)
 		publish(i, &d);
 	clear_base(i, &d);

@@ -122,6 +122,17 @@ static void fill_affinity(struct poise_service_rec *rec, const struct poise_serv
 	rec->affinity_len6 = conf->affinity_prefix6;
 }
 
+/*
+ * How long a flow that was met in its middle is remembered. Where it may have been going on by the
+ * table alone it must be, until it is over: once the base is given up nothing else knows of it.
+ * Else no longer than one that begins, since it may be nobody's, and counts in the gauges by which
+ * others choose.
+ */
+static bool pickup(const struct poise_service_conf *conf)
+{
+	return config_by_hash(conf) || conf->untracked & POISE_UNTRACKED_TCP;
+}
+
 static void fill_rec(struct derived *d)
 {
 	const struct poise_service_conf *conf = d->conf;
@@ -138,6 +149,8 @@ static void fill_rec(struct derived *d)
 	for (int l = 0; l < conf->listeners; l++)
 		if (!conf->listener[l].port)
 			rec->flags |= POISE_S_ANY_PORT;
+	if (conf->untracked & POISE_UNTRACKED_UDP)
+		rec->flags |= POISE_S_UNTRACKED;
 	if (conf->quic) {
 		rec->flags |= POISE_S_QUIC;
 		rec->quic_offset = conf->quic_offset;
@@ -152,6 +165,7 @@ static void fill_rec(struct derived *d)
 		rec->members += conf->extent[e].count;
 	rec->idle = seconds(conf->idle, IDLE_MOST);
 	rec->syn = (__u16)seconds(conf->syn, SHORT_MOST);
+	rec->pickup = pickup(conf) ? rec->idle : rec->syn;
 	rec->closing = (__u16)seconds(conf->closing, SHORT_MOST);
 	rec->udp = (__u16)seconds(conf->udp, SHORT_MOST);
 }
@@ -295,17 +309,33 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 	};
 }
 
+/* Did nothing happen to the slot that starts its clock anew? */
+static bool ages_on(__u32 old, __u32 now)
+{
+	bool differs = POISE_ENTRY_CURRENT(now) != POISE_ENTRY_BASE(now);
+	bool differed = POISE_ENTRY_CURRENT(old) != POISE_ENTRY_BASE(old);
+
+	if (!(old & POISE_ENTRY_AGING))
+		return false;
+	if (differs && differed)
+		return POISE_ENTRY_BASE(now) == POISE_ENTRY_BASE(old);
+	return now == (old & ~POISE_ENTRY_AGING) && now & POISE_ENTRY_MIXED;
+}
+
 /*
  * An entry changes its current only; mixed says that flows may stand recorded because current and
- * base differed once. A base whose member is gone answers nobody: it follows current. With a
- * separate base table the entries' own base is not read, and follows too.
+ * base differed once. A base whose member is gone answers nobody: it follows current; so does that
+ * of a service that tracks nothing, whose flows all go by current.
  */
 __u32 derived_entry(const struct derived *d, __u32 s, __u32 old)
 {
-	__u32 current = d->table[s], base = POISE_ENTRY_BASE(old);
+	__u32 current = d->table[s], base = POISE_ENTRY_BASE(old), entry;
+	bool off = d->rec.track == POISE_TRACK_OFF;
 
-	if (base >= d->rec.members || !d->present[base] || d->rec.base_size)
+	if (off || base >= d->rec.members || !d->present[base])
 		base = current;
-	return POISE_ENTRY(current, base) |
-	       (current != base || (old & POISE_ENTRY_MIXED) ? POISE_ENTRY_MIXED : 0);
+	entry = POISE_ENTRY(current, base);
+	if (current != base || (old & POISE_ENTRY_MIXED && !off))
+		entry |= POISE_ENTRY_MIXED;
+	return ages_on(old, entry) ? entry | POISE_ENTRY_AGING : entry;
 }

@@ -50,6 +50,7 @@ struct instance {
 	struct poise_bound *bounds;
 	int devmap_fd;
 	int drops_fd;
+	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */
 	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */
 	bool anonymous;		    /* tests: maps are plain memory, no grace periods, no locks */
 	struct poise_meta identity; /* meta's first part as it was when opened: the true sizes */

@@ -55,6 +55,20 @@ static void keep_base(struct poise_service_conf *conf, const struct poise_servic
 	}
 }
 
+/* What may go on unrecorded after all is to be recorded: what went unrecorded before, until time
+ * has told (maps/aging.c). */
+static __u8 untracked(const struct plan_service *ps)
+{
+	if (!ps->old || !config_records_all(&ps->svc->conf))
+		return 0;
+	if (config_records_all(ps->old))
+		return ps->old->untracked |
+		       (config_by_hash(ps->old) && !config_by_hash(&ps->svc->conf)
+				? POISE_UNTRACKED_TCP
+				: 0);
+	return POISE_UNTRACKED_UDP | POISE_UNTRACKED_TCP;
+}
+
 /* 1: needs slots of its own. */
 static bool start_over(const struct plan_service *ps)
 {
@@ -68,11 +82,14 @@ static bool start_over(const struct plan_service *ps)
 	conf->base_at = slots ? old->base_at : 0;
 	conf->base_size = slots ? old->base_size : 0;
 	conf->base_policy = slots ? old->base_policy : 0;
+	conf->untracked = untracked(ps) & (__u8)~ps->svc->over.untracked;
+	if (ps->svc->over.base || conf->track == POISE_TRACK_OFF)
+		conf->base_at = conf->base_size = conf->base_policy = 0;
 	if (!slots ||
 	    (old->table_slots == slots && plan_hash(old->policy) == plan_hash(conf->policy)))
 		return false;
 	conf->table_at = 0;
-	if (old->table_slots)
+	if (old->table_slots && conf->track != POISE_TRACK_OFF)
 		keep_base(conf, old, slots);
 	return !conf->table_at;
 }

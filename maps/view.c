@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "derive.h"
@@ -69,6 +70,8 @@ int instance_drops(const struct instance *i, __u16 service, __u64 count[POISE_RE
 
 	for (int r = 0; r < POISE_REASON_SLOTS; r++)
 		count[r] = 0;
+	if (i->drops)
+		memcpy(count, i->drops[service].count, sizeof(i->drops[service].count));
 	if (i->drops_fd < 0)
 		return 0;
 	of_cpu = calloc(cpus, sizeof(*of_cpu));

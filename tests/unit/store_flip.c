@@ -67,7 +67,8 @@ static bool find_meta(size_t at, int bit)
 		return at == offsetof(struct poise_meta, sequence) && bit == 0;
 	if (IN(struct poise_meta, graced, graced) || IN(struct poise_meta, swept, swept))
 		return false;
-	if (IN(struct poise_meta, heartbeat, daemon_pid) ||
+	if (IN(struct poise_meta, pressure, pressure) ||
+	    IN(struct poise_meta, heartbeat, daemon_pid) ||
 	    IN(struct poise_meta, daemon_since, flows_used) ||
 	    IN(struct poise_meta, boot_file, boot_error))
 		return false;
@@ -144,11 +145,12 @@ static bool find_entry(const struct instance *i, __u32 n, __u32 flip)
 		       POISE_ENTRY_BASE(after) != POISE_ORDINAL_MAX &&
 		       !is_ordinal(i, r, POISE_ENTRY_BASE(after));
 	}
-	if (POISE_ENTRY_CURRENT(entry) != POISE_ENTRY_CURRENT(after) || after >> 31)
+	if (POISE_ENTRY_CURRENT(entry) != POISE_ENTRY_CURRENT(after))
 		return true;
+	if (after & POISE_ENTRY_AGING)
+		return !(entry & POISE_ENTRY_MIXED);
 	if (POISE_ENTRY_BASE(entry) != POISE_ENTRY_BASE(after))
-		return !(entry & POISE_ENTRY_MIXED) || !is_ordinal(i, r, POISE_ENTRY_BASE(after)) ||
-		       r->base_size;
+		return !(entry & POISE_ENTRY_MIXED) || !is_ordinal(i, r, POISE_ENTRY_BASE(after));
 	return POISE_ENTRY_BASE(entry) != POISE_ENTRY_CURRENT(entry);
 }
 

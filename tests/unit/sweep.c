@@ -70,7 +70,7 @@ struct timeout_case {
 
 static const struct timeout_case timeouts[] = {
 	{"10.3.0.1", false, POISE_FLOW_NEW, 30, 1},
-	{"10.3.0.1", false, POISE_FLOW_PICKUP, 30, 1},
+	{"10.3.0.1", false, POISE_FLOW_PICKUP, 900, 1},
 	{"10.3.0.1", false, POISE_FLOW_EST, 900, 1},
 	{"10.3.0.1", false, POISE_FLOW_FIN, 120, 1},
 	{"10.3.0.1", false, POISE_FLOW_RST, 10, 1},

@@ -89,6 +89,8 @@ static const struct cell cells[] = {
 	/* PICKUP */
 	{PICKUP, SYN,   5,  USABLE, PICKUP, false, false, 0, 0},
 	{PICKUP, SYN,   5,  KEEPS,  PICKUP, false, false, 0, 0},
+	{PICKUP, SYN,   59, USABLE, PICKUP, false, false, 0, 0},
+	{PICKUP, SYN,   60, USABLE, NEW,    true,  true,  1, 1},
 	{PICKUP, DATA,  0,  USABLE, PICKUP, false, false, 0, 0},
 	{PICKUP, DATA,  1,  USABLE, EST,    false, true,  0, 0},
 	{PICKUP, FIN,   0,  USABLE, CFIN,   false, true,  0, 1},
@@ -126,7 +128,6 @@ static const struct cell cells[] = {
 	/* silent beyond its timeout, swept or not: no flow that begins inherits from it */
 	{NEW,    SYN,   31, USABLE, NEW,    true,  true,  1, 1},
 	{NEW,    UDP,  121, USABLE, NEW,    true,  true,  1, 1},
-	{PICKUP, SYN,   31, USABLE, NEW,    true,  true,  1, 1},
 	{EST,    UDP,  120, USABLE, EST,    false, true,  0, 0},
 	{EST,    UDP,  121, USABLE, NEW,    true,  true,  1, 1},
 	{EST,    DATA, 901, USABLE, EST,    false, true,  0, 0},
