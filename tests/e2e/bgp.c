@@ -140,3 +140,65 @@ Test(bgp, announced_while_usable, .timeout = 90)
 		      ALWAYS " was withdrawn for a while");
 	site_down(&s);
 }
+
+/* ---- two balancers ----------------------------------------------------------------------------*/
+
+#define BALANCERS 2
+
+static struct lab pair;
+
+/* One file for both; the recipe with the other's addresses. */
+static pid_t start_balancer(int n)
+{
+	char node[8];
+	pid_t poised;
+
+	snprintf(node, sizeof(node), "lb%d", n);
+	lab_must(&pair, node,
+		 "printf '%%s\\n' 'hash-key: 000102030405060708090a0b0c0d0e0f' "
+		 "'interfaces: [ { device: eth0 } ]' "
+		 "'addresses: [ { address: " SITE_VIP4 ", claim: lo, withdraw-grace: 500ms } ]' "
+		 "'services: [ { name: web, listen: [ \"" SITE_VIP4 ":80\" ], forward: l2, "
+		 "backends: [ { address: 10.0.0.1 }, { address: 10.0.0.2 } ] } ]' > "
+		 "/run/poise.yaml && "
+		 "sed 's/10\\.0\\.0\\.101/10.0.0.10%d/; s/:5::101/:5::10%d/' " RECIPES "bird.conf "
+		 "> /run/bird.conf",
+		 n, n);
+	poised = lab_poised(&pair, node, "--config /run/poise.yaml");
+	lab_start(&pair, node, "bird -f -s /run/bird.ctl -P /run/bird.pid -c /run/bird.conf");
+	return poised;
+}
+
+static void ways_are(const char *ways)
+{
+	lab_until(&pair, "router", SOON,
+		  "test \"$(ip route show " SITE_VIP4
+		  " | grep -o '10.0.0.10[12]' | sort | xargs)\" = '%s'",
+		  ways);
+	lab_must(&pair, "c1", "load http " SITE_VIP4 ":80 --count 40 --timeout 2");
+}
+
+/* Who has no backend left gives its share to the other, and takes it back. */
+Test(bgp, the_other_balancer_takes_over, .timeout = 90)
+{
+	pid_t poised[BALANCERS];
+
+	lab_up(&pair, "--balancers 2 --backends 2");
+	lab_must(&pair, "router",
+		 "ip route del 192.0.2.0/24 && sysctl -qw net.ipv4.fib_multipath_hash_policy=1");
+	lab_start(&pair, "router", BIRD "bird-router.conf");
+	for (int n = 1; n <= BALANCERS; n++) {
+		lab_must(&pair, n == 1 ? "b1" : "b2", "nginx");
+		poised[n - 1] = start_balancer(n);
+	}
+	ways_are("10.0.0.101 10.0.0.102");
+	lab_must(&pair, "lb1", "poise backend disable web 10.0.0.1 10.0.0.2");
+	ways_are("10.0.0.102");
+	lab_must(&pair, "lb1", "poise backend enable web 10.0.0.1");
+	ways_are("10.0.0.101 10.0.0.102");
+	lab_must(&pair, "lb2", "poise detach eth0");
+	ways_are("10.0.0.101");
+	for (int n = 0; n < BALANCERS; n++)
+		lab_stop(poised[n], SIGTERM);
+	lab_down(&pair);
+}
