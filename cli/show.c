@@ -27,6 +27,7 @@ struct column {
 			    const struct shown_backend *b, char buf[CELL]);
 	enum group group;
 	bool number;
+	bool asked; /* only if --columns names it */
 };
 
 static const char *human(const struct cli *c, bool known, double value, char buf[CELL])
@@ -101,6 +102,21 @@ CELL_OF(cell_bits)
 	return human(c, t->has_rates, t->bytes_rate[0] * 8, buf);
 }
 
+/* The slots of the table at which packets' flows are looked up. */
+CELL_OF(cell_tracked)
+{
+	const struct aging_counts *n = &s->tracking;
+	__u32 tracked = n->differing + n->mixed;
+
+	if (config_records_all(&s->service->conf) || n->base)
+		return "all";
+	if (c->exact)
+		snprintf(buf, CELL, "%u/%u", tracked, n->slots);
+	else
+		snprintf(buf, CELL, "%.0f %%", n->slots ? 100.0 * tracked / n->slots : 0);
+	return buf;
+}
+
 CELL_OF(cell_backend)
 {
 	return b->name;
@@ -144,26 +160,27 @@ CELL_OF(cell_check)
 
 /* Listeners may be longer than a cell: show_service puts them in by hand. */
 static const struct column columns[] = {
-	{"SERVICE", cell_service, SERVICES, false},
-	{"LISTENERS", NULL, SERVICES, false},
-	{"POLICY", cell_policy, SERVICES, false},
-	{"MODE", cell_mode, SERVICES, false},
-	{"UP", cell_up, SERVICES, true},
-	{"FLOWS", cell_flows, SERVICES, true},
-	{"NEW/s", cell_new, SERVICES, true},
-	{"PKT/s", cell_packets, SERVICES, true},
-	{"BIT/s", cell_bits, SERVICES, true},
-	{"BACKEND", cell_backend, BACKENDS, false},
-	{"STATE", cell_state, BACKENDS, false},
-	{"SINCE", cell_since, BACKENDS, true},
-	{"WEIGHT", cell_weight, BACKENDS, true},
-	{"SHARE", cell_share, BACKENDS, true},
-	{"FLOWS", cell_flows, BACKENDS, true},
-	{"NEW/s", cell_new, BACKENDS, true},
-	{"PKT/s", cell_packets, BACKENDS, true},
-	{"BIT/s", cell_bits, BACKENDS, true},
-	{"LATENCY", cell_unknown, BACKENDS, true},
-	{"CHECK", cell_check, BACKENDS, false},
+	{"SERVICE", cell_service, SERVICES, false, false},
+	{"LISTENERS", NULL, SERVICES, false, false},
+	{"POLICY", cell_policy, SERVICES, false, false},
+	{"MODE", cell_mode, SERVICES, false, false},
+	{"UP", cell_up, SERVICES, true, false},
+	{"FLOWS", cell_flows, SERVICES, true, false},
+	{"NEW/s", cell_new, SERVICES, true, false},
+	{"PKT/s", cell_packets, SERVICES, true, false},
+	{"BIT/s", cell_bits, SERVICES, true, false},
+	{"TRACKED", cell_tracked, SERVICES, true, true},
+	{"BACKEND", cell_backend, BACKENDS, false, false},
+	{"STATE", cell_state, BACKENDS, false, false},
+	{"SINCE", cell_since, BACKENDS, true, false},
+	{"WEIGHT", cell_weight, BACKENDS, true, false},
+	{"SHARE", cell_share, BACKENDS, true, false},
+	{"FLOWS", cell_flows, BACKENDS, true, false},
+	{"NEW/s", cell_new, BACKENDS, true, false},
+	{"PKT/s", cell_packets, BACKENDS, true, false},
+	{"BIT/s", cell_bits, BACKENDS, true, false},
+	{"LATENCY", cell_unknown, BACKENDS, true, false},
+	{"CHECK", cell_check, BACKENDS, false, false},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -179,7 +196,7 @@ static int choose_columns(struct cli *c, bool wanted[COLUMNS])
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		names[i] = columns[i].heading;
-		wanted[i] = !list;
+		wanted[i] = !list && !columns[i].asked;
 	}
 	if (!list)
 		return 0;

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "../maps/aging.h"
 #include "transact.h"
 
 struct shown_backend {
@@ -25,6 +26,7 @@ struct shown_service {
 	size_t up, configured; /* backends; without those leaving */
 	bool flows_known;
 	struct instance_stats stats; /* sums over the backends */
+	struct aging_counts tracking;
 	struct shown_backend *backend;
 };
 

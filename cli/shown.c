@@ -52,6 +52,7 @@ void shown_gather(struct cli *c, const struct config_service *svc, struct shown_
 		abort();
 	s->stats.has_rates = svc->members > 0;
 	instance_shares(c->instance, svc, share);
+	aging_count(c->instance, svc->id, &s->tracking);
 	for (size_t i = 0; i < svc->members; i++) {
 		struct shown_backend *b = &s->backend[i];
 
@@ -234,6 +235,18 @@ static struct json_object *backend_json(const struct shown_service *s,
 	return o;
 }
 
+/* How much of the table is not settled yet: why packets' flows are looked up. */
+static struct json_object *tracking_json(const struct aging_counts *n)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "slots_differing", n->differing);
+	json_add_u64(o, "slots_mixed", n->mixed);
+	json_object_object_add(o, "base_table", json_object_new_boolean(n->base));
+	json_object_object_add(o, "unrecorded", json_object_new_boolean(n->untracked));
+	return o;
+}
+
 struct json_object *shown_json(const struct shown_service *s)
 {
 	const struct poise_service_conf *conf = &s->service->conf;
@@ -243,6 +256,7 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
 	json_options(o, OPTION_SERVICE, s->service);
 	json_add_u64(o, "table_size", config_table_size(s->service));
+	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);

@@ -13,10 +13,13 @@
 
 #include "../loader/net/gate.h"
 #include "attached.h"
+#include "../maps/aging.h"
 #include "../maps/hash.h"
 
 #define FULL_AT	 0.8 /* of a limit: time to think about a larger one */
 #define NS_PER_S 1000000000ull
+
+#define PRESSED_LATELY 60 /* seconds: what is over for longer is history, which stats tells */
 
 static void remark(struct remarks *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -48,6 +51,28 @@ static void gather_usage(const struct cli *c, struct status *s)
 		s->table.used += live->rec[live->active & 1].table_size +
 				 live->rec[live->active & 1].base_size;
 	}
+}
+
+static void gather_tracking(const struct cli *c, struct status *s)
+{
+	const struct poise_meta *m = c->instance->meta;
+
+	for (size_t i = 0; i < c->config->services; i++) {
+		struct aging_counts n;
+
+		aging_count(c->instance, c->config->service[i]->id, &n);
+		if (config_records_all(&c->config->service[i]->conf))
+			continue;
+		s->slots += n.base ? n.slots : n.differing + n.mixed;
+		s->unsettled += n.base || n.differing || n.mixed;
+	}
+	s->pressed_ago = instance_stamp_now(c->instance) - m->pressure;
+	s->pressed = m->pressure && s->pressed_ago <= PRESSED_LATELY;
+	if (s->pressed)
+		remark(&s->notes,
+		       "new flows lost their records for want of flow slots, %u s ago at last "
+		       "(poise stats: flow-evicted)",
+		       s->pressed_ago);
 }
 
 static void judge_usage(struct status *s, const struct usage *u)
@@ -204,6 +229,7 @@ static int gather(struct cli *c, struct status *s)
 	s->daemon_since = m->daemon_since;
 	fingerprint(m, s->fingerprint);
 	gather_usage(c, s);
+	gather_tracking(c, s);
 	if (!s->daemon)
 		remark(&s->problems, "poised is not running: next hops and rates are not kept "
 				     "(systemctl start poised)");

@@ -89,6 +89,11 @@ void status_text(struct cli *c, const struct status *s)
 	usage_line(c, &t, &s->flows);
 	if (s->claimed)
 		line(&t, "addresses", "%zu claimed, %zu withdrawn", s->claimed, s->withdrawn);
+	if (s->unsettled)
+		line(&t, "tracking", "%zu service%s not settled: flows of %llu slots are looked up",
+		     s->unsettled, s->unsettled == 1 ? "" : "s", s->slots);
+	else
+		line(&t, "tracking", "settled");
 	boot_line(&t, s);
 	line(&t, "hash-key", "fingerprint %s", s->fingerprint);
 	for (size_t i = 0; i < s->problems.n; i++) {
@@ -149,6 +154,17 @@ static struct json_object *daemon_json(const struct status *s)
 	return o;
 }
 
+static struct json_object *tracking_json(const struct status *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "services_unsettled", s->unsettled);
+	json_add_u64(o, "slots_unsettled", s->slots);
+	if (s->pressed)
+		json_add_u64(o, "pressure_seconds_ago", s->pressed_ago);
+	return o;
+}
+
 static struct json_object *boot_json(const struct status *s)
 {
 	struct json_object *o = json_object_new_object();
@@ -180,6 +196,7 @@ void status_json(struct cli *c, const struct status *s)
 	json_add_u64(addresses, "claimed", s->claimed);
 	json_add_u64(addresses, "withdrawn", s->withdrawn);
 	json_object_object_add(o, "addresses", addresses);
+	json_object_object_add(o, "tracking", tracking_json(s));
 	json_object_object_add(o, "boot_file", boot_json(s));
 	json_add_known(o, "hash_key_fingerprint", s->fingerprint);
 	json_object_object_add(o, "problems", remarks_json(&s->problems));
