@@ -392,3 +392,35 @@ Test(fragment, an_address_of_two_services)
 	cr_expect(to >= 11 && to <= 13, "to %d", to);
 	rig_close(&rig);
 }
+
+/* ---- mode gue with checksums ------------------------------------------------------------------*/
+
+/* The outer UDP checksum of what such a packet becomes. */
+static int outer_checksum(const char *words)
+{
+	const size_t at = 14 + 20 + 6;
+	static struct frame out;
+
+	cr_assert_eq(rig_send(&rig, words, &out), XDP_TX, "%s", words);
+	return out.byte[at] << 8 | out.byte[at + 1];
+}
+
+/* What a fragment's own checksum covers is in several packets: it tells nothing of the sum of this
+ * one, also where its length is as if it did. */
+Test(fragment, has_no_checksum_outside)
+{
+	rig_open(&rig, setup);
+	rig_forget(&rig);
+	cr_expect_neq(outer_checksum("ip4 10.1.0.9 > 10.2.0.6 | tcp 1234 > 80 A | data 20"), 0);
+	cr_expect_eq(outer_checksum("ip4 10.1.0.9 > 10.2.0.6 id 1 mf | tcp 1234 > 80 A | data 20"),
+		     0);
+	cr_expect_eq(outer_checksum("ip4 10.1.0.9 > 10.2.0.6 id 1 off 5 proto 6 | data 40"), 0);
+	cr_expect_neq(outer_checksum("ip4 10.1.0.9 > 10.2.0.6 | udp 1234 > 53 | data 20"), 0);
+	cr_expect_eq(
+		outer_checksum("ip4 10.1.0.9 > 10.2.0.6 id 2 mf | udp 1234 > 53 csum 7 | data 24"),
+		0);
+	cr_expect_eq(outer_checksum("ip4 10.1.0.9 > 10.2.0.6 id 2 off 4 proto 17 | hex "
+				    "04d200350010abcd0000000000000000"),
+		     0);
+	rig_close(&rig);
+}

@@ -17,6 +17,11 @@
 #define LOOKS	4     /* keys looked up between two stores */
 #define NO_BODY 0
 
+/* The same in small. */
+#define FEW	   10
+#define OTHERS_FEW 500 /* of 1,024 slots */
+#define CHANGES	   100000
+
 static struct {
 	struct instance *i;
 	__u32 service[KEYS + OTHERS]; /* where key n leads; 0: not there */
@@ -194,5 +199,37 @@ Test(listener, emptied)
 	listeners_end(&ls);
 	for (__u32 seed = 0; seed < model.i->meta->listener_seeds; seed++)
 		cr_assert_eq(model.i->listener_seeds[seed], 0, "seed %u", seed);
+	instance_close(model.i);
+}
+
+/* A removed key stays removed, though its bucket moves on and may hit the entries that the key has
+ * moved away from: all keys are of one bucket, so that this happens within some thousand changes.
+ */
+Test(listener, a_removed_key_does_not_come_back)
+{
+	struct listeners ls;
+	__u32 of_one[FEW], few = 0, others = 0;
+
+	model.i = store_tiny();
+	model.random = 7;
+	ls = (struct listeners){.i = model.i};
+	for (__u32 n = 0; few < FEW; n++) {
+		if (bucket_of(n) == bucket_of(0))
+			of_one[few++] = n;
+		else if (others < OTHERS_FEW)
+			put(&ls, n, 1 + others++);
+	}
+	for (unsigned long change = 0; change < CHANGES; change++) {
+		__u32 n = of_one[draw(FEW)];
+
+		if (model.service[n])
+			del(&ls, n);
+		else
+			put(&ls, n, 1 + n);
+		model.touched = KEYS + OTHERS;
+		for (__u32 k = 0; k < FEW; k++)
+			look(of_one[k], change);
+	}
+	listeners_end(&ls);
 	instance_close(model.i);
 }
