@@ -29,6 +29,15 @@ static __u64 monotonic(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+static void look_at_devices(struct poised *p)
+{
+	devices_look(&p->devices, p->instance);
+	if (follow_devices(&p->follow))
+		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,
+			 p->follow.devices == 1 ? "" : "s");
+	settle_tick(&p->settle, &p->follow); /* whether anything is attached counts there */
+}
+
 static void on_fold(uv_timer_t *timer)
 {
 	struct poised *p = timer->data;
@@ -36,8 +45,10 @@ static void on_fold(uv_timer_t *timer)
 
 	fold_run(&p->fold, i->own, i->others, i->meta->members);
 	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
-	if (follow_tick(&p->follow))
+	if (follow_tick(&p->follow)) {
 		fold_members(&p->fold, p->follow.cfg);
+		look_at_devices(p); /* what can be served again is announced at once */
+	}
 }
 
 static void rate_member(struct poised *p, __u32 member)
@@ -104,13 +115,7 @@ static void on_alive(uv_timer_t *timer)
 
 static void on_devices(uv_timer_t *timer)
 {
-	struct poised *p = timer->data;
-
-	devices_look(&p->devices, p->instance);
-	if (follow_devices(&p->follow))
-		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,
-			 p->follow.devices == 1 ? "" : "s");
-	settle_tick(&p->settle, &p->follow); /* whether anything is attached counts there */
+	look_at_devices(timer->data);
 }
 
 static void on_network(uv_poll_t *poll, int status, int events)
