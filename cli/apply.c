@@ -195,7 +195,7 @@ static void say_applied(struct cli *c, const char *path, const struct config_sum
 		sum->addresses_added + sum->addresses_changed + sum->addresses_removed;
 
 	if (addresses)
-		cli_note(c, "addresses %u claimed, %u moved, %u released (poise address list)",
+		cli_note(c, "addresses %u claimed, %u changed, %u released (poise address list)",
 			 sum->addresses_added, sum->addresses_changed, sum->addresses_removed);
 	if (devices)
 		cli_note(c, "%zu device%s attached or changed (poise status)", devices,
