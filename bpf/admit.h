@@ -8,22 +8,29 @@
 #define POISE_ADMIT_H
 
 #include "member.h"
+#include "stamp.h"
 
-/* A member that fades in takes its share of the flows that come to it. The flow's place decides, so
- * that under a hash policy each packet of a flow gets the same answer. */
-static __always_inline bool admit_faded(const struct flow *f, const struct poise_member *m)
+/* A member that fades in (maps/fade.h) takes its share of the flows that come to it, unless nobody
+ * keeps that share up any more. A function of its own: those who ask have no stack to spare. */
+__noinline int admit_fading(struct poise_member *m, __u64 draw)
 {
-	return !member_fades(m) || (__u16)(poise_mix(f->place) >> 16) < ONCE(m->fade);
+	if (!m)
+		return 0;
+	if ((__s32)(ONCE(m->fade_until) - stamp_seconds()) < 0)
+		return 1;
+	return (__u16)(poise_mix(draw) >> 16) < ONCE(m->fade);
 }
 
-/* look: the chance, in 65536ths, that the policy looks at this member for a given flow;
- * POISE_LOOK_EVERY if it looks at all of them, or goes by a table. */
+/* The flow's place decides, so that under a hash policy each packet of a flow gets the same answer.
+ * apart: 0, or what gives this member an answer of its own: a flow that several who fade in are
+ * asked about is theirs or none's where a table shares flows out, but where load decides each of
+ * them must get its own. */
 static __always_inline bool admitted(const struct flow *f, const struct poise_service_rec *rec,
-				     __u32 id, const struct poise_member *m, __u32 look)
+				     __u32 id, struct poise_member *m, __u32 apart)
 {
 	(void)id;
-	(void)look;
-	return member_usable(m, f->service, rec->rung) && admit_faded(f, m);
+	return member_usable(m, f->service, rec->rung) &&
+	       (LIKELY(!member_fades(m)) || admit_fading(m, f->place + apart * POISE_GOLD));
 }
 
 #endif

@@ -59,7 +59,7 @@ static __always_inline answer_t policy_choose(struct flow *f, const struct poise
 	__u32 only = cycle_only(rec);
 	answer_t answer;
 
-	if (only && admitted(f, rec, only, member_get(only), POISE_LOOK_EVERY))
+	if (only && admitted(f, rec, only, member_get(only), 0))
 		return only;
 	answer = policy_ask(f, rec->policy);
 	return answer ? answer : table_choose(f);

@@ -55,7 +55,7 @@ static __always_inline void load_compare(struct pick *best, const struct flow *f
 	tie = load_tie(id, best->draw);
 	if (best->id && load * best->weight == best->load * weight && tie >= best->tie)
 		return;
-	if (!admitted(f, rec, id, member_get(id), rec->look))
+	if (!admitted(f, rec, id, member_get(id), id))
 		return;
 	best->load = load;
 	best->weight = weight;

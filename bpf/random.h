@@ -26,7 +26,7 @@ __noinline answer_t random_choose(struct flow *f)
 		__u64 place = turn_draw(turn, f);
 		__u32 id = table_current(rec, table_entry(rec->table_at, rec->table_size, place));
 
-		if (admitted(f, rec, id, member_get(id), POISE_LOOK_EVERY))
+		if (admitted(f, rec, id, member_get(id), 0))
 			return id;
 	}
 	return 0;

@@ -37,7 +37,7 @@ __noinline answer_t round_robin_choose(struct flow *f)
 		__u32 slot = cycle_slot(rec, round_robin_turn(turn, f, rec->cycle_size));
 		__u32 id = POISE_CYCLE_MEMBER(slot);
 
-		if (admitted(f, rec, id, member_get(id), POISE_LOOK_EVERY))
+		if (admitted(f, rec, id, member_get(id), 0))
 			return id;
 	}
 	return 0;

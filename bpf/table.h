@@ -118,7 +118,7 @@ __noinline answer_t table_choose(struct flow *f)
 		__u32 entry = table_entry(rec->table_at, rec->table_size, at);
 		__u32 id = table_current(rec, entry);
 
-		if (!admitted(f, rec, id, member_get(id), POISE_LOOK_EVERY))
+		if (!admitted(f, rec, id, member_get(id), 0))
 			continue;
 		if (k)
 			count_reason(f->service, POISE_R_ALTERNATE);

@@ -326,6 +326,18 @@ static int show_json(struct cli *c)
 	return 0;
 }
 
+/* Shares are moved on by poised alone. */
+static void say_no_fade(const struct cli *c)
+{
+	for (size_t i = 0; i < c->config->services; i++) {
+		if (!config_fade_in(&c->config->service[i]->conf))
+			continue;
+		if (!instance_daemon_runs(c->instance))
+			fprintf(c->out, "poised is not running: backends do not fade in\n");
+		return;
+	}
+}
+
 /* One frame: the state as it is now. */
 static int show_once(struct cli *c)
 {
@@ -341,6 +353,7 @@ static int show_once(struct cli *c)
 	if (shown_each(c, show_service, &w))
 		return -1;
 	table_print(&w.table, c->out, c->colour);
+	say_no_fade(c);
 	if (!w.services)
 		fprintf(c->out,
 			"no services: poise service add NAME ADDR:PORT forward l2|ipip|gue\n");

@@ -23,6 +23,23 @@ static void add_stats(struct instance_stats *sum, const struct instance_stats *s
 	}
 }
 
+/* Behind `up`: how far it has come. */
+static void gather_fade(const struct cli *c, const struct config_service *svc,
+			struct shown_backend *b)
+{
+	size_t used = strlen(b->state);
+
+	b->fade = 1;
+	if (strcmp(b->state, "up") != 0 ||
+	    !instance_member_fades(c->instance, svc, b->member, cli_now(),
+				   instance_stamp_now(c->instance), &b->fade))
+		return;
+	if (b->fade < 1)
+		snprintf(b->state + used, sizeof(b->state) - used, " fading %.0f%%", 100 * b->fade);
+	else
+		snprintf(b->state + used, sizeof(b->state) - used, " catching up");
+}
+
 static void gather_backend(struct cli *c, const struct config_service *svc,
 			   const struct config_member *m, struct shown_backend *b)
 {
@@ -36,8 +53,20 @@ static void gather_backend(struct cli *c, const struct config_service *svc,
 		 unchecked ? " unchecked" : "");
 	if (!strncmp(b->state, "unresolved", 10))
 		cli_unreachable(c, svc, m, b->why, sizeof(b->why));
+	gather_fade(c, svc, b);
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
+}
+
+/* What those who fade in do not take goes to the others. */
+static void share_faded(struct shown_service *s, const double *share)
+{
+	double taken = 0;
+
+	for (size_t i = 0; i < s->service->members; i++)
+		taken += share[i] * s->backend[i].fade;
+	for (size_t i = 0; i < s->service->members && taken > 0; i++)
+		s->backend[i].share = share[i] * s->backend[i].fade / taken;
 }
 
 void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s)
@@ -57,11 +86,11 @@ void shown_gather(struct cli *c, const struct config_service *svc, struct shown_
 		struct shown_backend *b = &s->backend[i];
 
 		gather_backend(c, svc, &svc->member[i], b);
-		b->share = share[i];
 		s->up += !strncmp(b->state, "up", 2);
 		s->configured += svc->member[i].conf.r.state != POISE_REC_LEAVING;
 		add_stats(&s->stats, &b->stats);
 	}
+	share_faded(s, share);
 	free(share);
 }
 
@@ -143,6 +172,20 @@ static struct json_object *json_ranges(const struct ranges *list)
 	return array;
 }
 
+/* One that may be left to other options says so, and then shown_json says the one in force. */
+static void add_duration(struct json_object *o, const char *key, const struct option *opt, __u64 ms)
+{
+	bool left = opt->ones && ms == (__u32)~0u;
+	char text[48];
+
+	snprintf(text, sizeof(text), "%s_auto", key);
+	if (opt->ones)
+		json_object_object_add(o, text, json_object_new_boolean(left));
+	snprintf(text, sizeof(text), "%s_seconds", key);
+	if (!left)
+		json_add_real(o, text, (double)ms / 1e3);
+}
+
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
 static void add_option(struct json_object *o, const struct option *opt, const void *obj)
 {
@@ -158,10 +201,12 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 	case OPTION_U16:
 	case OPTION_U32:
 	case OPTION_SIZE: json_add_u64(o, key, n); break;
-	case OPTION_DURATION:
-		strncat(key, "_seconds", sizeof(key) - strlen(key) - 1);
-		json_add_real(o, key, (double)n / 1e3);
+	case OPTION_DURATION: add_duration(o, key, opt, n); break;
+	case OPTION_PERCENT:
+		strncat(key, "_ratio", sizeof(key) - strlen(key) - 1);
+		json_add_real(o, key, (double)n / 1e2);
 		break;
+	case OPTION_HUNDREDTHS: json_add_real(o, key, (double)n / 1e2); break;
 	case OPTION_TABLE_SIZE: /* a number always: shown_json says the one in force */
 		json_object_object_add(o, "table_size_auto", json_object_new_boolean(!n));
 		break;
@@ -231,6 +276,7 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_known(o, "state_reason", b->why);
 	json_add_time(o, "state_since", m->since);
 	json_add_real(o, "share_ratio", b->share);
+	json_add_real(o, "fade_ratio", b->fade);
 	json_add_stats(o, &b->stats, b->flows_known);
 	return o;
 }
@@ -257,6 +303,7 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_options(o, OPTION_SERVICE, s->service);
 	json_add_u64(o, "table_size", config_table_size(s->service));
 	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
+	json_add_real(o, "fade_in_seconds", (double)config_fade_in(conf) / 1e3);
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);

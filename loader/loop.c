@@ -17,6 +17,7 @@
 #define DEVICES_MS 100 /* poise attach bumps no generation: looked for so often */
 /* Of the time that systemd waits for a sign of life: one may be late, or the next. */
 #define SIGNS_OF_LIFE 4
+#define FADE_MS	      50 /* shares of those who fade in: steps of half a percent in 10 s */
 #define NS_PER_S      1000000000ull
 #define NS_PER_US     1000ull
 #define US_PER_MS     1000ull
@@ -118,6 +119,24 @@ static void on_devices(uv_timer_t *timer)
 	look_at_devices(timer->data);
 }
 
+/* Only a commit makes somebody fade in; one that is not derived yet, or that follow has not read,
+ * is a later tick's. */
+static void on_fade(uv_timer_t *timer)
+{
+	struct poised *p = timer->data;
+	struct instance *i = p->instance;
+	const struct config *cfg = p->follow.cfg;
+	struct timespec t;
+
+	if (!cfg || cfg->generation != __atomic_load_n(&i->meta->applied, __ATOMIC_ACQUIRE) ||
+	    cfg->generation != __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE) ||
+	    (!p->fading && p->faded == cfg->generation))
+		return;
+	clock_gettime(CLOCK_REALTIME, &t);
+	p->fading = instance_fade(i, cfg, t.tv_sec * NS_PER_S + t.tv_nsec, instance_stamp_now(i));
+	p->faded = cfg->generation;
+}
+
 static void on_network(uv_poll_t *poll, int status, int events)
 {
 	struct poised *p = poll->data;
@@ -192,6 +211,7 @@ int loop_run(struct poised *p, struct poise_error *err)
 		return poise_fail(err, POISE_E_SYSTEM, "cannot make an event loop");
 	timer_start(p, &p->fold_timer, on_fold, FOLD_MS);
 	timer_start(p, &p->second_timer, on_second, SECOND_MS);
+	timer_start(p, &p->fade_timer, on_fade, FADE_MS);
 	timer_start(p, &p->devices_timer, on_devices, DEVICES_MS);
 	start_watchdog(p);
 	uv_poll_init(&p->loop, &p->network, net_fd(p->follow.net));

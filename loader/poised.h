@@ -125,11 +125,14 @@ struct poised {
 	struct keeper keeper;
 	struct fold fold;
 	struct rate_window *rates; /* [meta.members] */
+	__u64 faded;		   /* generation that on_fade has seen */
+	bool fading;		   /* somebody fades in */
 
 	uv_loop_t loop;
 	uv_timer_t fold_timer;
 	uv_timer_t second_timer;
 	uv_timer_t devices_timer;
+	uv_timer_t fade_timer;
 	uv_timer_t alive_timer;
 	uv_poll_t network;
 	uv_signal_t hup, term, interrupt;

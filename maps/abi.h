@@ -169,9 +169,9 @@ struct poise_service_rec {
 	__u32 burst;	  /* with it: at once, after a rest */
 	__u32 cycle_at;	  /* first slot of the cycle, in `table` too */
 	__u32 cycle_size; /* 0: the policy has none */
-	__u32 look;	  /* the chance, in 65536ths, that a choice looks at a given member */
 	__u32 bounds_at;  /* the first of them in `bounds` */
 	__u32 pickup;	  /* seconds: PICKUP of TCP */
+	__u32 spare;
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -341,7 +341,6 @@ POISE_ASSERT_SIZE(struct poise_range, 24);
 #define POISE_CYCLE_WEIGHT(slot)     ((slot) >> 16)
 #define POISE_CYCLE_EXACT	     65536 /* turns of a round up to which weights are met exactly */
 #define POISE_LEAST_CONN_MOST	     1024  /* members that least-conn compares all of */
-#define POISE_LOOK_EVERY	     65536 /* rec.look of a policy that looks at all members */
 #define POISE_CHOICES_MIN	     2
 #define POISE_CHOICES_MAX	     64 /* and least-conn's, of more members than that */
 #define POISE_CHOICES_AUTO	     4

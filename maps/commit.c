@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "derive.h"
+#include "fade.h"
 #include "listener.h"
 #include "plan.h"
 
@@ -25,6 +26,7 @@ struct commit {
 	__u64 now;
 	struct derive_list dirty;
 	__u8 *touched; /* [meta.services]: already in dirty.service */
+	int poised;    /* it runs: 1, or not: 0; -1: not asked yet */
 };
 
 static __u64 realtime_ns(void)
@@ -160,6 +162,43 @@ static void write_service(struct commit *c, __u16 id, struct poise_service_conf 
 	c->change->services++;
 }
 
+/* ---- who fades in -----------------------------------------------------------------------------*/
+
+static bool is_up(const struct poise_member_conf *m)
+{
+	return m && store_is_member(m) && derive_rank(m, DERIVE_ENDED) == POISE_RANK_UP;
+}
+
+static const struct poise_member_conf *before(const struct commit *c, const struct config_member *m)
+{
+	return m->id ? c->plan.old_member[m->id] : NULL;
+}
+
+/* Only poised moves a share on: without it nobody fades. Asking may take a while. */
+static bool poised_runs(struct commit *c)
+{
+	if (c->poised < 0)
+		c->poised = instance_daemon_runs(c->i);
+	return c->poised;
+}
+
+/* Whoever becomes choosable in a service where others are and stay so begins to fade in. */
+static void mark_fading(struct commit *c, const struct config_service *svc)
+{
+	bool others = false;
+
+	for (size_t m = 0; m < svc->members && !others; m++)
+		others = is_up(before(c, &svc->member[m])) && is_up(&svc->member[m].conf);
+	for (size_t m = 0; m < svc->members; m++) {
+		struct config_member *member = &svc->member[m];
+
+		if (!is_up(&member->conf))
+			member->conf.fades = 0;
+		else if (!is_up(before(c, member)))
+			member->conf.fades = others && config_fade_in(&svc->conf) && poised_runs(c);
+	}
+}
+
 static void write_kept(struct commit *c, const struct plan_service *ps)
 {
 	struct config_service *svc = ps->svc;
@@ -169,12 +208,14 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 		svc->conf.created = c->now;
 	plan_ranges_write(c->i, svc);
 	write_service(c, svc->id, &svc->conf, ps->old ? ps->old : store_service(c->i, svc->id));
+	for (size_t m = 0; m < svc->members; m++)
+		if (svc->member[m].conf.r.state != POISE_REC_LEAVING)
+			svc->member[m].conf.r.state = POISE_REC_USED;
+	mark_fading(c, svc);
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
 		const struct poise_member_conf *old = c->plan.old_member[member->id];
 
-		if (member->conf.r.state != POISE_REC_LEAVING)
-			member->conf.r.state = POISE_REC_USED;
 		write_member(c, member->id, &member->conf,
 			     old ? old : store_member(c->i, member->id));
 	}
@@ -273,6 +314,7 @@ static void commit_begin(struct commit *c, struct instance *i, struct config *cf
 		.change = change,
 		.now = realtime_ns(),
 		.touched = calloc(meta->services, 1),
+		.poised = -1,
 		.dirty.service = calloc(meta->services, sizeof(__u16)),
 		.dirty.member = calloc(meta->members, sizeof(__u16)),
 		.plan =

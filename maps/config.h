@@ -203,6 +203,20 @@ static inline bool config_records_all(const struct poise_service_conf *conf)
 	return conf->track == POISE_TRACK_ALWAYS || config_record_key(conf);
 }
 
+#define CONFIG_FADE_AUTO_MS 10000
+
+/* How long members fade in, in ms; 0: not at all. Left to the policy: where load or latency decides
+ * a newcomer would be flooded; under a hash balancers would fade by clocks of their own. */
+static inline __u32 config_fade_in(const struct poise_service_conf *conf)
+{
+	if (conf->fade_in != POISE_FADE_AUTO)
+		return conf->fade_in;
+	return conf->policy == POISE_LEAST_CONN || conf->policy == POISE_P2C ||
+			       conf->policy == POISE_LATENCY_AWARE
+		       ? CONFIG_FADE_AUTO_MS
+		       : 0;
+}
+
 /* The table's size in slots: explicit, or auto by the number of configured members
  * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */
 __u32 config_table_size(const struct config_service *svc);

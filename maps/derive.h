@@ -28,6 +28,7 @@ struct derived {
 	const struct poise_service_conf *conf;
 	struct derive_members *member;
 	size_t members;
+	__u64 weights; /* of those that are up */
 	struct poise_service_rec rec;
 	__u16 *table;		   /* [conf->table_slots] ordinals: `current` */
 	__u32 *cycle;		   /* [conf->cycle_slots] slots */
@@ -38,7 +39,8 @@ struct derived {
 /* Collects, ranks and fills: everything that needs no store. */
 void derived_make(const struct instance *i, __u16 id, struct derived *d);
 void derived_free(struct derived *d);
-/* What member m of d looks like to packets; nexthop is left 0, fade as it is not ours. */
+/* What member m of d looks like to packets; nexthop is left 0, fade as it were if it began now (0:
+ * it does not), and its flag unset. */
 void derived_member(const struct derived *d, size_t m, struct poise_member *out);
 /* The entry that stands for slot s when `old` stood there before. */
 __u32 derived_entry(const struct derived *d, __u32 s, __u32 old);

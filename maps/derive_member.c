@@ -4,6 +4,7 @@
  * words change: live, the weights, and mode with flags.
  */
 #include "derive.h"
+#include "fade.h"
 
 /* A gauge counts one member's flows: an id's new owner begins at nothing. Nobody counts under an
  * id whose service is 0 and that no flow word names. */
@@ -35,18 +36,44 @@ static __u16 mode_and_flags(const struct poise_member *m)
 	return u.h;
 }
 
-static void store_words_of_use(struct poise_member *m, const struct poise_member *want)
+static bool is_up(const struct poise_member *m)
+{
+	return (m->live & POISE_L_RANK) == POISE_RANK_UP;
+}
+
+/* The flag of fading, before `live` is stored: who becomes choosable begins, with its share said
+ * before; who is, goes on as poised has it. */
+static __u32 fade_of(const struct instance *i, struct poise_member *m,
+		     const struct poise_member *want)
+{
+	if (!is_up(want))
+		return 0;
+	if (is_up(m))
+		return m->live & POISE_L_FADING;
+	if (!want->fade)
+		return 0;
+	store16(&m->fade, want->fade);
+	store32(&m->fade_until, instance_stamp_now(i) + FADE_KEPT);
+	return POISE_L_FADING;
+}
+
+static void store_words_of_use(const struct instance *i, struct poise_member *m,
+			       const struct poise_member *want)
 {
 	_Static_assert(offsetof(struct poise_member, flags) ==
 				       offsetof(struct poise_member, mode) + 1 &&
 			       offsetof(struct poise_member, mode) % 2 == 0,
 		       "one store for both");
-	__u32 fading = m->live & POISE_L_FADING;
+	__u32 fading = fade_of(i, m, want);
 
 	store16(&m->gue_port, want->gue_port); /* before a mode that reads it */
 	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));
 	store16(&m->weight, want->weight);
 	store32(&m->live, want->live | fading);
+	if (fading)
+		return;
+	store16(&m->fade, 0);
+	store32(&m->fade_until, 0);
 }
 
 void derive_member_use(struct instance *i, __u16 id, const struct poise_member *want)
@@ -54,7 +81,7 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	struct poise_member *m = &i->members[id];
 
 	if (m->service == want->service) {
-		store_words_of_use(m, want);
+		store_words_of_use(i, m, want);
 		return;
 	}
 	clear_counters(i, id);
@@ -62,9 +89,8 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	store_words(&m->addr, &want->addr, sizeof(want->addr));
 	store16(&m->port, want->port);
 	store16(&m->ordinal, want->ordinal);
-	store16(&m->fade, 0);
 	store32(&m->live, POISE_RANK_NEVER);
-	store_words_of_use(m, want);
+	store_words_of_use(i, m, want);
 	store16(&m->service, want->service);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "derive.h"
+#include "fade.h"
 #include "hash.h"
 #include "maglev.h"
 #include "plan.h"
@@ -85,7 +86,6 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 
 	rec->cycle_at = conf->cycle_at;
 	rec->cycle_size = members;
-	rec->look = POISE_LOOK_EVERY;
 	if (many)
 		rec->policy = POISE_P2C;
 	if (rec->policy != POISE_P2C || !members)
@@ -95,7 +95,6 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 				       : POISE_CHOICES_AUTO;
 	if (rec->choices > members)
 		rec->choices = (__u8)members;
-	rec->look = POISE_LOOK_EVERY * rec->choices / members;
 }
 
 #define BURST_SHARE 10 /* of a second */
@@ -270,6 +269,8 @@ void derived_make(const struct instance *i, __u16 id, struct derived *d)
 
 		if (rank < d->rec.rung)
 			d->rec.rung = rank;
+		if (rank == POISE_RANK_UP)
+			d->weights += d->member[m].conf->weight;
 	}
 	fill_rec(d);
 	fill_bounds(i, d);
@@ -291,6 +292,7 @@ void derived_free(struct derived *d)
 void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 {
 	const struct poise_member_conf *conf = d->member[m].conf;
+	bool fades = conf->fades && derive_rank(conf, DERIVE_ENDED) == POISE_RANK_UP;
 
 	*out = (struct poise_member){
 		.addr = conf->addr,
@@ -306,6 +308,9 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 			 (d->conf->entropy ? POISE_F_ENTROPY : 0) |
 			 (d->conf->gue_checksum ? POISE_F_UDP_CHECKSUM : 0),
 		.gue_port = __builtin_bswap16(d->conf->gue_port),
+		.fade = fades ? fade_share(&d->rec, fade_ratio(d->conf, 0), conf->weight,
+					   d->weights)
+			      : 0,
 	};
 }
 

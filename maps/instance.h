@@ -186,6 +186,17 @@ enum poise_rank instance_member_rank(const struct config_service *svc,
  * for what asks can send clients where there are better ones. As packets see it this moment. */
 bool instance_usable(const struct instance *i, const struct config_service *svc);
 
+/* ---- fade-in: kept up by poised, a few times a second, without the lock (fade.h) -------------*/
+
+/* Moves the shares of members that fade in on to this time, `second` by the stamps' clock, and ends
+ * what is over. cfg must be what is in force. True if somebody still fades. */
+bool instance_fade(struct instance *i, const struct config *cfg, __u64 now_realtime_ns,
+		   __u32 second);
+/* Whether a member fades in, and with which part of its share; 1: it is catching up. */
+bool instance_member_fades(const struct instance *i, const struct config_service *svc,
+			   const struct config_member *m, __u64 now_realtime_ns, __u32 second,
+			   double *ratio);
+
 /* Calls one(word) for every used flow word; stops when it returns false. Reads shared memory: no
  * packet waits for it. */
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx);

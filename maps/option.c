@@ -34,7 +34,9 @@ static size_t width(const struct option *o)
 	switch (o->type) {
 	case OPTION_ENUM:
 	case OPTION_BOOL:
+	case OPTION_PERCENT:
 	case OPTION_U8: return sizeof(__u8);
+	case OPTION_HUNDREDTHS:
 	case OPTION_U16: return sizeof(__u16);
 	case OPTION_ADDR: return sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;
@@ -105,8 +107,8 @@ int option_unknown(enum option_scope scope, const char *key, const char *const *
 		   struct poise_error *err)
 {
 	static const char *const later[] = {
-		"health",     "choices", "hash",    "hold-down", "passive", "on-down",
-		"on-none-up", "panic",	 "fade-in", "max-conns", "sorry",
+		"health",  "choices",	 "hash",  "hold-down", "passive",
+		"on-down", "on-none-up", "panic", "max-conns", "sorry",
 	};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;
@@ -199,6 +201,8 @@ static char *format_number(const struct option *o, __u64 value, char *buf, size_
 	switch (o->type) {
 	case OPTION_DURATION: return poise_format_duration(value, buf, size);
 	case OPTION_SIZE: return poise_format_size(value, buf, size);
+	case OPTION_PERCENT: snprintf(buf, size, "%llu%%", value); return buf;
+	case OPTION_HUNDREDTHS: snprintf(buf, size, "%g", (double)value / 1e2); return buf;
 	default: snprintf(buf, size, "%llu", value); return buf;
 	}
 }
@@ -213,6 +217,10 @@ static int set_number(const struct option *o, void *obj, const char *text, struc
 		failed = poise_parse_duration(text, &value, err);
 	else if (o->type == OPTION_SIZE || o->type == OPTION_TABLE_SIZE)
 		failed = poise_parse_size(text, &value, err);
+	else if (o->type == OPTION_PERCENT)
+		failed = poise_parse_percent(text, &value, err);
+	else if (o->type == OPTION_HUNDREDTHS)
+		failed = poise_parse_hundredths(text, &value, err);
 	else
 		failed = poise_parse_number(text, &value, err);
 	if (failed)
@@ -277,6 +285,8 @@ static void reset(const struct option *o, void *obj)
 		((__u8 *)obj)[o->set_offset] = 0;
 	else if (!o->fallback)
 		put_number(o, obj, OPTION_UNSAID);
+	else if (o->ones && !strcmp(o->fallback, o->ones))
+		put_number(o, obj, ~0ull);
 	else if (!zero_is_none(o))
 		set_value(o, obj, o->fallback, NULL);
 }
@@ -291,11 +301,18 @@ int option_set(const struct option *o, void *obj, const char *text, struct poise
 	}
 	if (o->zero && !strcmp(text, o->zero))
 		put_number(o, obj, 0);
+	else if (o->ones && !strcmp(text, o->ones))
+		put_number(o, obj, ~0ull);
 	else if (set_value(o, obj, text, err))
 		return poise_error_of(err, o->key);
 	if (o->set_offset)
 		((__u8 *)obj)[o->set_offset] = 1;
 	return 0;
+}
+
+static bool is_ones(const struct option *o, __u64 value)
+{
+	return value == ~0ull >> (64 - 8 * width(o));
 }
 
 char *option_format(const struct option *o, const void *obj, char *buf, size_t size)
@@ -319,6 +336,8 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 		snprintf(buf, size, "%s", o->fallback);
 	else if (o->zero && !value)
 		snprintf(buf, size, "%s", o->zero);
+	else if (o->ones && is_ones(o, value))
+		snprintf(buf, size, "%s", o->ones);
 	else
 		format_number(o, value, buf, size);
 	return buf;

@@ -28,6 +28,8 @@ enum option_type {
 	OPTION_U32,
 	OPTION_SIZE,	   /* __u32, 64k 4M */
 	OPTION_DURATION,   /* __u32 ms */
+	OPTION_PERCENT,	   /* __u8, 10% */
+	OPTION_HUNDREDTHS, /* __u16, 0.5 1 2.25 */
 	OPTION_ADDR,	   /* union poise_addr of family min (4 or 6); zero: `auto` */
 	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
@@ -52,6 +54,7 @@ struct option {
 	size_t set_offset;		 /* __u8 that says "set here" (backend overrides); 0 none */
 	const char *fallback;		 /* the default, as typed; NULL: must be said */
 	const char *zero;		 /* the word for a stored 0 that is no number: none */
+	const char *ones;		 /* the word for all bits set: as other options have it */
 	bool always_saved;		 /* save prints it even when it is the default */
 	__u64 min, max;			 /* in the unit stored */
 	__u64 step;			 /* values are multiples of it; 0: any */

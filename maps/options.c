@@ -10,6 +10,7 @@
 #define KEEP_MIN	SECONDS(1)	   /* the clock of flow words ticks in seconds */
 #define KEEP_MAX	SECONDS(3600)	   /* a 12-bit stamp in seconds wraps at 4096 */
 #define IDLE_MAX	SECONDS(16 * 3600) /* a 12-bit stamp of 16 s wraps at 18 h 12 min */
+#define FADE_MAX	SECONDS(86400)	   /* more would be a weight */
 #define DRAIN_MAX	SECONDS(7 * 86400) /* a week: whoever needs longer wants no deadline */
 #define WITHDRAW_MAX	SECONDS(3600)	   /* who waits longer wants `always` */
 #define TABLE_MIN	64		   /* fewer slots cannot even show weights of 1:10 */
@@ -200,6 +201,19 @@ const struct option poise_options[] = {
 	 .zero = "auto", .min = 1, .max = RATE_MAX, .argument = "auto|NUMBER",
 	 .help = "New flows that it takes at once after a rest; auto is a tenth of a second's, at "
 		 "least 5."},
+
+	{SERVICE(fade_in), .key = "fade-in", .type = OPTION_DURATION, .fallback = "auto",
+	 .ones = "auto", .max = FADE_MAX, .argument = "auto|DURATION",
+	 .help = "How long a backend that comes or comes back while others are up takes a growing "
+		 "share of new flows; 0: the whole at once; auto: 10s where load or latency "
+		 "decides, else 0."},
+	{SERVICE(fade_exponent), .key = "fade-exponent", .type = OPTION_HUNDREDTHS, .fallback = "1",
+	 .min = 10, .max = 1000, .argument = "NUMBER",
+	 .help = "How the share grows: with this power of the time that has passed; above 1 it "
+		 "grows slowly at first, below 1 quickly."},
+	{SERVICE(fade_floor), .key = "fade-floor", .type = OPTION_PERCENT, .fallback = "10%",
+	 .max = 100, .argument = "PERCENT",
+	 .help = "The part of its share that a backend gets at least while it fades in."},
 
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",

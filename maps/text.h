@@ -10,9 +10,10 @@
 #include "abi.h"
 #include "error.h"
 
-#define POISE_ADDR_TEXT	    46 /* INET6_ADDRSTRLEN */
-#define POISE_WORD_TEXT	    32 /* a duration, size, age or number for humans, and NUL */
-#define POISE_ENDPOINT_TEXT 64 /* [address]:65535/udp and NUL */
+#define POISE_ADDR_TEXT	     46	     /* INET6_ADDRSTRLEN */
+#define POISE_WORD_TEXT	     32	     /* a duration, size, age or number for humans, and NUL */
+#define POISE_HUNDREDTHS_MAX 1000000 /* of a number with decimal places */
+#define POISE_ENDPOINT_TEXT  64	     /* [address]:65535/udp and NUL */
 
 bool poise_addr_is4(const union poise_addr *a);
 bool poise_addr_is_zero(const union poise_addr *a);
@@ -40,6 +41,10 @@ int poise_parse_duration(const char *text, __u64 *ms, struct poise_error *err);
 char *poise_format_duration(__u64 ms, char *buf, size_t size);
 /* Plain digits: no sign, no leading 0, which some would read as octal. */
 int poise_parse_number(const char *text, __u64 *value, struct poise_error *err);
+/* 10% */
+int poise_parse_percent(const char *text, __u64 *value, struct poise_error *err);
+/* 0.5 1 2.25: at most two places, in hundredths. */
+int poise_parse_hundredths(const char *text, __u64 *value, struct poise_error *err);
 /* 64k 4M 1G, powers of 1024; a bare number is itself. */
 int poise_parse_size(const char *text, __u64 *value, struct poise_error *err);
 char *poise_format_size(__u64 value, char *buf, size_t size);

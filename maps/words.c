@@ -51,6 +51,36 @@ int poise_parse_number(const char *text, __u64 *value, struct poise_error *err)
 	return 0;
 }
 
+int poise_parse_percent(const char *text, __u64 *value, struct poise_error *err)
+{
+	const char *end;
+	__u64 got;
+
+	if (!digits(text, &got, &end) || (text[0] == '0' && end > text + 1) || strcmp(end, "%"))
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not a percentage like 10%%");
+	*value = got;
+	return 0;
+}
+
+int poise_parse_hundredths(const char *text, __u64 *value, struct poise_error *err)
+{
+	const char *end, *point;
+	__u64 whole, part = 0;
+
+	if (!digits(text, &whole, &end) || whole > POISE_HUNDREDTHS_MAX ||
+	    (text[0] == '0' && end > text + 1))
+		goto wrong;
+	point = end;
+	if (*point == '.' && (!digits(point + 1, &part, &end) || end - point > 3))
+		goto wrong;
+	if (*end)
+		goto wrong;
+	*value = whole * 100 + (end - point == 2 ? part * 10 : part);
+	return 0;
+wrong:
+	return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not a number like 2 or 0.25");
+}
+
 int poise_parse_duration(const char *text, __u64 *ms, struct poise_error *err)
 {
 	const char *at = text;

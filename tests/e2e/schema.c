@@ -200,7 +200,9 @@ Test(schema, every_option_is_in_it)
 		if (o->scope > OPTION_BACKEND)
 			continue;
 		snprintf(key, sizeof(key), "%s%s", o->key,
-			 o->type == OPTION_DURATION ? "_seconds" : "");
+			 o->type == OPTION_DURATION  ? "_seconds"
+			 : o->type == OPTION_PERCENT ? "_ratio"
+						     : "");
 		for (char *c = key; *c; c++)
 			*c = *c == '-' ? '_' : *c;
 		cr_expect_not_null(schema_property(&schema, option_scope_word(o->scope), key), "%s",

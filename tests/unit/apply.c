@@ -469,6 +469,8 @@ static void draw_option(const struct option *o, void *obj)
 	}
 	case OPTION_BOOL: option_set(o, obj, draw(2) ? "yes" : "no", NULL); return;
 	case OPTION_DURATION: snprintf(text, sizeof(text), "%us", draw(7200) + 1); break;
+	case OPTION_PERCENT: snprintf(text, sizeof(text), "%u%%", draw(120)); break;
+	case OPTION_HUNDREDTHS: snprintf(text, sizeof(text), "%u.%02u", draw(12), draw(100)); break;
 	case OPTION_ADDR:
 		snprintf(text, sizeof(text), o->min == 4 ? "198.51.100.%u" : "2001:db8:5::%x",
 			 draw(250) + 1);

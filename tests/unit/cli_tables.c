@@ -122,14 +122,18 @@ Test(tables, every_key_completes)
 /* A name of a JSON field for the key: as it is with _ for -, or with its unit behind. */
 static bool has_field(struct json_object *o, const char *key)
 {
-	char name[64];
+	char name[64], *end;
 
 	snprintf(name, sizeof(name), "%s", key);
 	for (char *p = name; *p; p++)
 		*p = *p == '-' ? '_' : *p;
 	if (json_object_object_get_ex(o, name, NULL))
 		return true;
-	strcat(name, "_seconds");
+	end = name + strlen(name);
+	strcpy(end, "_seconds");
+	if (json_object_object_get_ex(o, name, NULL))
+		return true;
+	strcpy(end, "_ratio");
 	return json_object_object_get_ex(o, name, NULL);
 }
 

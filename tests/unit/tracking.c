@@ -274,6 +274,7 @@ Test(tracking, a_fading_member_gets_its_share_and_those_are_recorded)
 		n.i->table[rec->table_at + k] = POISE_ENTRY(k & 1, k & 1);
 	live(current, POISE_RANK_UP | HITS | POISE_L_FADING);
 	n.i->members[current].fade = 65536 / 4;
+	n.i->members[current].fade_until = T0 + 2;
 	for (__u32 port = 1; port <= 4000; port++) {
 		struct poise_sweep io = {.kind = POISE_SWEEP_FORCE};
 		char frame[96];
