@@ -36,6 +36,27 @@ static bool too_large(int error, const char *device)
 	return error == ERANGE || (error != EOPNOTSUPP && attach_mtu(device) > NATIVE_MTU);
 }
 
+/* Devices that stand upon others, by their drivers' names. Those underneath may have native XDP,
+ * and what comes by them has not been through the stack yet. */
+static const struct {
+	const char *driver, *what;
+} stacked[] = {
+	{"802.1Q VLAN Support", "a VLAN"}, {"bonding", "a bond"},   {"team", "a team"},
+	{"macvlan", "a macvlan"},	   {"ipvlan", "an ipvlan"}, {"bridge", "a bridge"},
+};
+
+/* What kind of device standing upon others it is; NULL: none. */
+static const char *stacked_as(const char *device)
+{
+	char driver[32];
+
+	attach_driver(device, driver, sizeof(driver));
+	for (size_t k = 0; k < sizeof(stacked) / sizeof(stacked[0]); k++)
+		if (!strcmp(driver, stacked[k].driver))
+			return stacked[k].what;
+	return NULL;
+}
+
 char *attach_link_why(int why, const char *device, char *buf, size_t size)
 {
 	char driver[32];
@@ -46,6 +67,9 @@ char *attach_link_why(int why, const char *device, char *buf, size_t size)
 			 attach_mtu(device));
 	else if (too_large(why, device))
 		snprintf(buf, size, "the MTU of its peer is too large for native XDP");
+	else if (why == EOPNOTSUPP && stacked_as(device))
+		snprintf(buf, size, "it is %s, which has no native XDP of its own",
+			 stacked_as(device));
 	else if (why == EOPNOTSUPP)
 		snprintf(buf, size, "%s%s has no native XDP", driver[0] ? "its driver " : "it",
 			 driver);
@@ -80,6 +104,12 @@ static int no_native(int error, const struct attach_pin *p, struct poise_error *
 					  "slower: poise attach %s "
 					  "mode generic",
 					  p->device, NATIVE_MTU, p->device);
+	if (stacked_as(p->device))
+		return poise_error_remedy(err,
+					  "attach to what it stands upon (ip -details link show "
+					  "%s), where tags are understood too, or, slower: poise "
+					  "attach %s mode generic",
+					  p->device, p->device);
 	return poise_error_remedy(err,
 				  "generic mode works everywhere, if slower: poise attach %s "
 				  "mode generic",

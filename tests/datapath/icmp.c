@@ -28,14 +28,18 @@ static const char setup[] = "services:\n" SETUP_MODES(0) SETUP_MODES(3) SETUP_MO
 		name, in, XDP_TX, out, member, service " icmp-error-routed"                        \
 	}
 
-/* One error by l2 and both families of ipip. */
+/* One error by l2 and both families of ipip and gue. */
 #define MODES(name, ip, error, quote, df)                                                          \
 	ROUTED(name ", l2", IN0 ip(0, 1) error(quote(0, 1)), "10.3.0.1", "s01",                    \
 	       OUT0("b1") ip(0, 1) "ttl 63 " error(quote(0, 1))),                                  \
 		ROUTED(name ", ipip to IPv4", IN0 ip(0, 2) error(quote(0, 2)), "10.3.0.2", "s02",  \
 		       OUT0("b2") OUTER4("10.3.0.2") df "| " ip(0, 2) error(quote(0, 2))),         \
 		ROUTED(name ", ipip to IPv6", IN0 ip(0, 3) error(quote(0, 3)), "fd03:0::3", "s03", \
-		       OUT0("b3") OUTER6("fd03:0::3") "| " ip(0, 3) error(quote(0, 3)))
+		       OUT0("b3") OUTER6("fd03:0::3") "| " ip(0, 3) error(quote(0, 3))),           \
+		ROUTED(name ", gue to IPv4", IN0 ip(0, 6) error(quote(0, 6)), "10.3.0.6", "s06",   \
+		       OUT0("b6") OUTER4("10.3.0.6") df GUE "| " ip(0, 6) error(quote(0, 6))),     \
+		ROUTED(name ", gue to IPv6", IN0 ip(0, 7) error(quote(0, 7)), "fd03:0::7", "s07",  \
+		       OUT0("b7") OUTER6("fd03:0::7") GUE "| " ip(0, 7) error(quote(0, 7)))
 
 #define UNREACHABLE(code) "| icmp 3 code " #code " "
 

@@ -292,6 +292,23 @@ Test(attach_refusals, no_native_xdp)
 	instance_close(i);
 }
 
+/* Upon others: VLANs, bonds and teams are like a macvlan, which more kernels have. */
+Test(attach_refusals, a_device_upon_another)
+{
+	struct instance *i;
+
+	place_open(&place);
+	if (system("ip link add link out name upon type macvlan 2> /dev/null"))
+		cr_skip_test("this kernel has no macvlan");
+	i = load();
+	cr_expect(try_attach(i, "upon", ATTACH_NATIVE, false) == -1);
+	expect_error(POISE_E_ATTACH, "device upon", "it is a macvlan", "what it stands upon");
+	cr_expect(attached(i) == 0);
+	place_must(try_attach(i, "upon", ATTACH_AUTO, false), "attach", &err);
+	cr_expect(attached(i) == 1);
+	instance_close(i);
+}
+
 Test(attach_refusals, mtu_too_large)
 {
 	struct instance *i;
