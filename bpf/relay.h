@@ -134,7 +134,7 @@ __noinline __u32 relay_member(struct xdp_md *ctx, __u32 at, __u32 quoted)
 		return RELAY_SHORT;
 	p.ports = *(__u32 *)(data + l4);
 	rec = listener_find(&p);
-	return rec ? icmp_member(&p, rec) : 0;
+	return rec && !ranges_denied(&p, rec) ? icmp_member(&p, rec) : 0;
 }
 
 /* Is it the member's mode that put the one packet into the other? */

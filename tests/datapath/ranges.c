@@ -98,6 +98,10 @@ static const struct packet_case admitted[] = {
 	 OUT0("b1") "ip4 10.1.0.9 > 10.2.0.1 ttl 63 | icmp 3 code 4 | ip4 10.2.0.1 > 10.1.0.8 | "
 		    "tcp 80 > 1234 A",
 	 "10.3.0.1", "l2 icmp-error-routed"},
+	CASE_PASS("an error about an outer packet, for such a client: not relayed",
+		  IN0 "ip4 10.3.0.77 > 10.3.0.254 | icmp 3 code 4 mtu 1400 | ip4 10.3.0.254 > "
+		      "10.3.0.2 df len 1500 | ip4 10.1.0.9 > 10.2.0.2 df len 1480 | "
+		      "tcp 1234 > 80 A | data 33"),
 	CASE_PASS("a denied client, to a port that nobody listens on",
 		  IN0 NO4 "1 | tcp 1234 > 81 S"),
 };
