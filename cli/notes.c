@@ -39,17 +39,39 @@ static bool same_address(const struct sockaddr *sa, const union poise_addr *want
 	return !memcmp(&a, want, sizeof(a));
 }
 
-static bool on_this_host(const struct ifaddrs *all, const union poise_addr *want)
+/* The device that has it; NULL: none. */
+static const char *device_of(const struct ifaddrs *all, const union poise_addr *want)
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		if (i->ifa_addr && same_address(i->ifa_addr, want))
-			return true;
+			return i->ifa_name;
 	}
-	return false;
+	return NULL;
 }
 
-/* poise adds no address by itself, so an address that nothing leads to is worth a word. Whether a
- * router leads it here cannot be known from here; whether the host has it, can. */
+/* What leads packets for an address here, as far as this host knows. */
+static void note_address(struct cli *c, const union poise_addr *addr, const char *device)
+{
+	const struct config_address *a = config_address_at(c->config, addr);
+	const char *claimed = a && !config_address_leaving(a) ? a->conf.device : "";
+	char text[POISE_ADDR_TEXT];
+
+	poise_format_addr(addr, text, sizeof(text));
+	if (*claimed)
+		cli_note(c, "%s is claimed on %s%s", text, claimed,
+			 strcmp(claimed, "lo") ? "" : ": a router has to lead it here");
+	else if (device)
+		cli_note(c, "%s is on %s%s", text, device,
+			 strcmp(device, "lo") ? "" : ": a router has to lead it here");
+	else
+		cli_note(c,
+			 "%s is on no device of this host: unless a router leads it here, "
+			 "poise address claim %s DEV",
+			 text, text);
+}
+
+/* poise adds no address by itself, so what leads to one is worth a word. Whether a router leads it
+ * here cannot be known from here; whether the host has it, can. */
 void cli_note_addresses(struct cli *c, const struct config_service *svc)
 {
 	struct ifaddrs *all = NULL;
@@ -58,19 +80,13 @@ void cli_note_addresses(struct cli *c, const struct config_service *svc)
 		return;
 	for (unsigned int i = 0; i < svc->conf.listeners; i++) {
 		const union poise_addr *a = &svc->conf.listener[i].addr;
-		char text[POISE_ADDR_TEXT];
 		bool told = false;
 
 		told = config_address_at(c->config, a); /* claimed, if not put there yet */
 		for (unsigned int k = 0; k < i && !told; k++)
 			told = !poise_addr_cmp(&svc->conf.listener[k].addr, a);
-		if (told || on_this_host(all, a))
-			continue;
-		poise_format_addr(a, text, sizeof(text));
-		cli_note(c,
-			 "%s is on no device of this host: unless a router leads it here, "
-			 "poise address claim %s DEV",
-			 text, text);
+		if (!told)
+			note_address(c, a, device_of(all, a));
 	}
 	freeifaddrs(all);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Claimed addresses after a change; see transact.h. */
+/* Addresses after a change; see transact.h. */
 #include <stdlib.h>
 
 #include "../loader/attach/attach.h"
 #include "../loader/net/gate.h"
+#include "../loader/net/own.h"
+#include "../loader/net/unreach.h"
 #include "transact.h"
 
 #define TOLD 6 /* one by one, of each sort; a file may claim hundreds */
@@ -42,26 +44,39 @@ static bool attached(struct cli *c)
 	return any;
 }
 
-static void settle(struct cli *c, struct config *cfg, bool alone)
+/* led: whose addresses may be led here without being on a device; NULL: none any more. */
+static void settle(struct cli *c, struct config *cfg, const struct config *led, bool alone)
 {
 	struct gate gate = {.alone = alone};
 	struct told told = {.c = c};
 	struct poise_error err = {0};
 	struct net *net = NULL;
 
-	if (!cfg->addresses)
+	if (cfg->part) /* then no address has changed */
 		return;
 	if (net_open(&net, &err) ||
-	    gate_settle(&gate, net, c->instance, cfg, attached(c), say, &told, &err) < 0)
-		cli_note(c, "claimed addresses were not looked at: %s", err.message);
+	    gate_settle(&gate, net, c->instance, cfg, attached(c), say, &told, &err) < 0 ||
+	    net_own_settle(net, c->instance, cfg, &err) < 0 ||
+	    net_unreach_settle(net, c->instance->meta->instance, led, say, &told, &err) < 0)
+		cli_note(c, "addresses were not looked at: %s", err.message);
 	say_rest(&told);
 	gate_free(&gate);
 	net_close(net);
 }
 
+void cli_note_own(struct cli *c)
+{
+	struct net *net = NULL;
+
+	/* A failure is told when addresses are settled. */
+	if (!c->config->part && !net_open(&net, NULL))
+		net_own_note(net, c->config, NULL);
+	net_close(net);
+}
+
 void cli_settle(struct cli *c)
 {
-	settle(c, c->config, false);
+	settle(c, c->config, c->config, false);
 }
 
 void cli_settle_alone(struct cli *c)
@@ -71,7 +86,7 @@ void cli_settle_alone(struct cli *c)
 	if (instance_lock(c->instance, NULL))
 		return;
 	if (!instance_load(c->instance, &cfg, NULL)) {
-		settle(c, cfg, true);
+		settle(c, cfg, cfg, true);
 		config_free(cfg);
 	}
 	instance_unlock(c->instance);
@@ -81,11 +96,11 @@ void cli_release_all(struct cli *c)
 {
 	struct config *cfg = c->config;
 
-	if (!cfg->addresses || instance_lock(c->instance, NULL))
+	if (instance_lock(c->instance, NULL))
 		return;
 	for (size_t a = 0; a < cfg->addresses; a++)
 		config_address_leave(&cfg->address[a]);
 	if (!instance_commit(c->instance, cfg, NULL, NULL))
-		cli_settle(c);
+		settle(c, cfg, NULL, false);
 	instance_unlock(c->instance);
 }

@@ -71,6 +71,7 @@ int cli_commit(struct cli *c)
 	bool daemon, look = true;
 
 	cli_came(c, false);
+	cli_note_own(c);
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
 	daemon = instance_daemon_runs(c->instance);

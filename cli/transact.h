@@ -25,6 +25,8 @@ int cli_batch(struct cli *c, FILE *in, const char *file);
 /* Unlocks, closes, frees; harmless when nothing is open. */
 void cli_close(struct cli *c);
 
+/* Before a commit: notes which addresses the host has by itself. */
+void cli_note_own(struct cli *c);
 /* Puts claimed addresses on their devices and takes released ones off; the lock is held. Never
  * fails the command: what cannot be done is noted, and poised tries again. */
 void cli_settle(struct cli *c);

@@ -65,6 +65,8 @@ struct settle {
 	__u64 generation, news; /* of follow, when last looked */
 	unsigned int faults;	/* of that look */
 	bool told_fault;
+	bool routes_due;   /* a look at routes was put off */
+	__u64 routes_next; /* CLOCK_MONOTONIC ns: not before this, unless there is a generation */
 	struct gate gate;
 };
 

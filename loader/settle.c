@@ -10,6 +10,8 @@
 
 #include "net/announce.h"
 #include "net/claim.h"
+#include "net/own.h"
+#include "net/unreach.h"
 #include "poised.h"
 
 #define NS_PER_S 1000000000ull
@@ -44,6 +46,8 @@ static int settle_locked(struct settle *s, struct follow *f, struct poise_error 
 	if (instance_load(f->instance, &cfg, err) < 0)
 		return -1;
 	rc = gate_settle(&s->gate, f->net, f->instance, cfg, f->devices, say, s, err);
+	if (rc >= 0)
+		rc = net_own_settle(f->net, f->instance, cfg, err);
 	config_free(cfg);
 	return rc;
 }
@@ -124,7 +128,11 @@ void settle_removed(struct settle *s, struct follow *f)
 {
 	struct poise_error err = {0};
 
-	if (!f->cfg || !f->cfg->addresses)
+	if (!f->cfg)
+		return;
+	if (net_unreach_settle(f->net, f->instance->meta->instance, NULL, say, s, &err) < 0)
+		log_error(LOG_LEVEL_ERROR, &err);
+	if (!f->cfg->addresses)
 		return;
 	/* There is nothing to lock or to commit to any more: what we know is all that is known. */
 	s->gate.alone = true;
@@ -139,6 +147,20 @@ void settle_close(struct settle *s)
 	gate_free(&s->gate);
 }
 
+/* With a million routes in the kernel a look takes long: it may take a hundredth of the time. */
+#define ROUTES_SHARE 100
+
+static void look_at_routes(struct settle *s, struct follow *f, struct poise_error *err)
+{
+	__u64 began = clock_now();
+
+	s->routes_due = s->generation == f->cfg->generation && began < s->routes_next;
+	if (s->routes_due)
+		return;
+	net_unreach_settle(f->net, f->instance->meta->instance, f->cfg, say, s, err);
+	s->routes_next = began + NS_PER_S + ROUTES_SHARE * (clock_now() - began);
+}
+
 void settle_tick(struct settle *s, struct follow *f)
 {
 	struct poise_error err = {0};
@@ -147,11 +169,15 @@ void settle_tick(struct settle *s, struct follow *f)
 	if (!f->cfg)
 		return;
 	moves = gate_moves(s, f);
-	if (!moves && s->generation == f->cfg->generation && s->news == f->news)
+	if (!moves && s->generation == f->cfg->generation && s->news == f->news &&
+	    !(s->routes_due && clock_now() >= s->routes_next))
 		return;
 	s->faults = 0;
-	if ((moves || net_claims_due(f->net, f->cfg, &err) > 0) && !mend(s, f, &err))
+	if ((moves || net_claims_due(f->net, f->cfg, &err) > 0 ||
+	     net_own_due(f->net, f->cfg, &err) > 0) &&
+	    !mend(s, f, &err))
 		return;
+	look_at_routes(s, f, &err);
 	announce_again(s, f);
 	s->generation = f->cfg->generation;
 	s->news = f->news;

@@ -143,6 +143,9 @@ bool net_neigh_usable(const struct net_neigh *e, __u64 now);
 /* True if the kernel should be asked to resolve or keep it. */
 bool net_neigh_ask(const struct net_neigh *e, __u64 now);
 
+/* Whether addr is one of the prefix of so many bits; IPv4 has 96 before its own. */
+bool net_prefix_holds(const union poise_addr *prefix, unsigned int bits,
+		      const union poise_addr *addr);
 /* A change of the routing table: makes void the answers it may concern. */
 int net_routes_message(struct net_routes *r, const struct nlmsghdr *h);
 void net_routes_void(struct net_routes *r);

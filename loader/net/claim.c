@@ -22,19 +22,13 @@
 #define IFA_KNOWN IFA_PROTO
 #define MAX_TRIES 5
 
-struct placed_list {
-	struct net_placed *at;
-	size_t count;
-	size_t room;
-};
-
 /* ---- what is there ----------------------------------------------------------------------------*/
 
 static void take_in(void *ctx, const struct nlmsghdr *h)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(h);
 	const struct nlattr *tb[IFA_KNOWN + 1];
-	struct placed_list *l = ctx;
+	struct net_placed_list *l = ctx;
 	struct net_placed new = {0};
 
 	if (h->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(h) < sizeof(*ifa))
@@ -56,7 +50,7 @@ static void take_in(void *ctx, const struct nlmsghdr *h)
 	l->at[l->count++] = new;
 }
 
-static int read_placed(struct net *n, struct placed_list *l, struct poise_error *err)
+int net_placed_read(struct net *n, struct net_placed_list *l, struct poise_error *err)
 {
 	bool overtaken = true;
 
@@ -70,7 +64,7 @@ static int read_placed(struct net *n, struct placed_list *l, struct poise_error 
 	return 0;
 }
 
-static const struct net_placed *find(const struct placed_list *l, const union poise_addr *addr,
+static const struct net_placed *find(const struct net_placed_list *l, const union poise_addr *addr,
 				     unsigned int ifindex)
 {
 	for (size_t k = 0; k < l->count; k++)
@@ -81,7 +75,7 @@ static const struct net_placed *find(const struct placed_list *l, const union po
 
 /* ---- what is to be done -----------------------------------------------------------------------*/
 
-static bool is_due(const struct config_address *a, const struct placed_list *l)
+static bool is_due(const struct config_address *a, const struct net_placed_list *l)
 {
 	unsigned int ifindex = if_nametoindex(a->conf.device);
 	const struct net_placed *p = ifindex ? find(l, &a->conf.addr, ifindex) : NULL;
@@ -95,12 +89,12 @@ static bool is_due(const struct config_address *a, const struct placed_list *l)
 
 int net_claims_due(struct net *n, const struct config *cfg, struct poise_error *err)
 {
-	struct placed_list l = {0};
+	struct net_placed_list l = {0};
 	int due = 0;
 
 	if (!cfg->addresses)
 		return 0;
-	if (read_placed(n, &l, err))
+	if (net_placed_read(n, &l, err))
 		due = -1;
 	for (size_t i = 0; i < cfg->addresses && !due; i++)
 		due = is_due(&cfg->address[i], &l);
@@ -138,7 +132,7 @@ static int change(struct net *n, __u16 type, const union poise_addr *addr, unsig
 
 struct settler {
 	struct net *n;
-	struct placed_list before, after;
+	struct net_placed_list before, after;
 	net_claim_say say;
 	void *ctx;
 };
@@ -252,11 +246,11 @@ int net_claims_settle(struct net *n, struct config *cfg, net_claim_say how, void
 
 	if (!cfg->addresses)
 		return 0;
-	if (read_placed(n, &s.before, err))
+	if (net_placed_read(n, &s.before, err))
 		goto out;
 	for (size_t i = 0; i < cfg->addresses; i++)
 		act(&s, &cfg->address[i], &off[i]);
-	if (read_placed(n, &s.after, err))
+	if (net_placed_read(n, &s.after, err))
 		goto out;
 	changed = 0;
 	for (size_t i = cfg->addresses; i-- > 0;) {
@@ -285,11 +279,11 @@ bool net_claim_link(const struct net *n, unsigned int ifindex)
 const char *net_claim_state(struct net *n, const struct config_address *a)
 {
 	unsigned int ifindex = if_nametoindex(a->conf.device);
-	struct placed_list l = {0};
+	struct net_placed_list l = {0};
 	const char *state = "absent";
 	const struct net_placed *p;
 
-	if (ifindex && !read_placed(n, &l, NULL)) {
+	if (ifindex && !net_placed_read(n, &l, NULL)) {
 		p = find(&l, &a->conf.addr, ifindex);
 		if (p)
 			state = net_placed_put(p, a->conf.put) == POISE_PUT_FOREIGN ? "foreign"

@@ -20,6 +20,15 @@ struct net_placed {
 	__u8 proto; /* IFA_PROTO; 0: the kernel says none */
 };
 
+struct net_placed_list {
+	struct net_placed *at; /* the caller's to free */
+	size_t count;
+	size_t room;
+};
+
+/* All addresses of all devices. */
+int net_placed_read(struct net *n, struct net_placed_list *l, struct poise_error *err);
+
 /* Whether what stands there is ours to take off, by the record's enum poise_put. */
 bool net_placed_ours(const struct net_placed *p, __u8 put);
 /* What the record should say of what stands there (NULL: nothing), if it said `put` before. */

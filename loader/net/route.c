@@ -39,8 +39,8 @@ struct net_route *net_route(struct net_routes *r, const union poise_addr *dst,
 	return e;
 }
 
-static bool prefix_holds(const union poise_addr *prefix, unsigned int bits,
-			 const union poise_addr *addr)
+bool net_prefix_holds(const union poise_addr *prefix, unsigned int bits,
+		      const union poise_addr *addr)
 {
 	unsigned int bytes = bits / 8, rest = bits % 8;
 
@@ -56,7 +56,7 @@ static int routes_void_within(struct net_routes *r, const union poise_addr *pref
 
 	for (size_t k = 0; k < NET_ROUTE_HEADS; k++)
 		for (struct net_route *e = r->head[k]; e; e = e->next)
-			if (prefix_holds(prefix, bits, &e->dst)) {
+			if (net_prefix_holds(prefix, bits, &e->dst)) {
 				voided |= e->known;
 				e->known = false;
 			}

@@ -155,26 +155,57 @@ static int table_take(struct net *n, const char *buf, int left, net_each one, vo
 	return 1;
 }
 
-int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
-	      struct poise_error *err)
+/* Sends the request for a dump in buf, which the answers then overwrite. */
+static int table_read(struct net *n, char *buf, net_each one, void *ctx, bool *overtaken,
+		      struct poise_error *err)
 {
-	char buf[MESSAGE_BYTES];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
 	ssize_t length;
 	int rc;
 
-	h->nlmsg_type = type;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	mnl_nlmsg_put_extra_header(h, header);
-	if (send_request(n, h, err) < 0)
+	if (send_request(n, (struct nlmsghdr *)buf, err) < 0)
 		return -1;
 	do {
-		length = mnl_socket_recvfrom(n->asking, buf, sizeof(buf));
+		length = mnl_socket_recvfrom(n->asking, buf, MESSAGE_BYTES);
 		rc = length < 0 ? -1 : table_take(n, buf, length, one, ctx, overtaken);
 	} while (rc == 1 || (length < 0 && errno == EINTR));
 	if (rc < 0)
 		return poise_fail_errno(err, "cannot read the kernel's tables by netlink");
 	return 0;
+}
+
+int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
+	      struct poise_error *err)
+{
+	char buf[MESSAGE_BYTES];
+	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+
+	h->nlmsg_type = type;
+	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	mnl_nlmsg_put_extra_header(h, header);
+	return table_read(n, buf, one, ctx, overtaken, err);
+}
+
+int net_routes(struct net *n, const struct rtmsg *like, net_each one, void *ctx, bool *overtaken,
+	       struct poise_error *err)
+{
+	static const __u8 families[] = {AF_INET, AF_INET6};
+	int rc = 0, yes = 1, no = 0;
+
+	/* Only who asks for strict checks is heard about what is wanted. */
+	mnl_socket_setsockopt(n->asking, NETLINK_GET_STRICT_CHK, &yes, sizeof(yes));
+	for (size_t k = 0; k < sizeof(families) && !rc; k++) {
+		char buf[MESSAGE_BYTES];
+		struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+		struct rtmsg *rtm = mnl_nlmsg_put_extra_header(h, sizeof(*rtm));
+
+		h->nlmsg_type = RTM_GETROUTE;
+		h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+		*rtm = *like;
+		rtm->rtm_family = families[k];
+		rc = table_read(n, buf, one, ctx, overtaken, err);
+	}
+	mnl_socket_setsockopt(n->asking, NETLINK_GET_STRICT_CHK, &no, sizeof(no));
+	return rc;
 }
 
 static void into_cache(void *ctx, const struct nlmsghdr *h)

@@ -7,6 +7,7 @@
 #include "net.h"
 
 struct mnl_socket;
+struct rtmsg;
 
 struct net {
 	struct mnl_socket *events;
@@ -25,6 +26,10 @@ __u64 net_now(void); /* CLOCK_MONOTONIC ns */
 typedef void (*net_each)(void *ctx, const struct nlmsghdr *h);
 int net_table(struct net *n, __u16 type, size_t header, net_each one, void *ctx, bool *overtaken,
 	      struct poise_error *err);
+/* The same of routes of both families, those alone that have the table, type and protocol (0: any)
+ * of `like`: the kernel picks them, which matters where it has a million. */
+int net_routes(struct net *n, const struct rtmsg *like, net_each one, void *ctx, bool *overtaken,
+	       struct poise_error *err);
 /* Sends a request for a change (NLM_F_ACK) and waits: 0, or the kernel's errno to it; EIO with err
  * if there was no answer. */
 int net_ask(struct net *n, struct nlmsghdr *h, struct poise_error *err);
