@@ -20,6 +20,7 @@
 #include "answer_icmp.h"
 #include "answer_tcp.h"
 #include "count.h"
+#include "ranges.h"
 
 static __always_inline bool answer_read_ip4(struct xdp_md *ctx, struct asked *a)
 {
@@ -127,15 +128,32 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 	return LIMIT_KINDS;
 }
 
+/* Whether the service denies who asks. Asked where hops end before ranges are looked at; all else
+ * that is answered for a service comes after. */
+static __always_inline bool answer_denied(const struct asked *a, __u32 service)
+{
+	struct poise_service *s = bpf_map_lookup_elem(&services, &service);
+	__u32 copy = s ? ONCE(s->active) & 1 : 0;
+
+	if (!s || !(s->rec[copy].flags & POISE_S_RANGES))
+		return false;
+	if (a->v6)
+		return ranges_deny(service, copy, a->src.q[0], a->src.q[1]);
+	return ranges_deny(service, copy, 0, addr_mapped(a->src.w[3]));
+}
+
 /* Counts why a packet is not forwarded and answers it if that is due; XDP_*. where: ASKED(). */
 __noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 where)
 {
 	struct asked a = {.l3 = where & ASKED_L3, .length = where >> 16};
 	__u32 reason = DROP_REASON(why);
+	bool read = answer_read_ip(ctx, &a);
 	enum limit_kind kind;
 
+	if (reason == POISE_R_TTL && read && answer_denied(&a, service))
+		reason = POISE_R_SOURCE;
 	count_reason(service, reason);
-	if (!answer_read_ip(ctx, &a) || (!a.fragment && !answer_read_l4(ctx, &a, reason)))
+	if (!read || (!a.fragment && !answer_read_l4(ctx, &a, reason)))
 		return XDP_DROP;
 	kind = answer_kind(&a, reason);
 	if (kind == LIMIT_KINDS)

@@ -26,8 +26,7 @@ int poise_xdp(struct xdp_md *ctx)
 	if (!service)
 		return address_refuse(ctx, &p);
 	if (p.ttl <= 1)
-		return answer(ctx, p.service, ranges_denied(&p, service) ? DROP(SOURCE) : DROP(TTL),
-			      ASKED(&p));
+		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
 	choose_hashes(&p, service);
 	m = find_table(&p, service, &member);
 	if (UNLIKELY(!m)) {
