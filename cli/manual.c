@@ -157,7 +157,7 @@ bool manual_list(FILE *out, const char *name)
 	} scopes[] = {
 		{"SERVICE-KEYS", OPTION_SERVICE},     {"BACKEND-KEYS", OPTION_BACKEND},
 		{"INTERFACE-KEYS", OPTION_INTERFACE}, {"ADDRESS-KEYS", OPTION_ADDRESS},
-		{"LIMIT-KEYS", OPTION_LIMIT},
+		{"LIMIT-KEYS", OPTION_LIMIT},	      {"HEALTH-KEYS", OPTION_HEALTH},
 	};
 
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {

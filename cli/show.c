@@ -12,7 +12,7 @@
 #define NS_PER_S	1000000000ull
 #define LISTENERS_SHOWN 4 /* more make the line longer than a screen; --exact and JSON have all */
 #define UNKNOWN		"-"
-#define CELL		64
+#define CELL		128
 
 enum group {
 	SERVICES,
@@ -152,10 +152,21 @@ CELL_OF(cell_unknown)
 	return UNKNOWN;
 }
 
-/* What is wrong with it, if it is the network and not the backend. */
+/* What is wrong with it if it is the network and not the backend, else what the last check found.
+ */
 CELL_OF(cell_check)
 {
-	return b->why[0] ? b->why : UNKNOWN;
+	char took[32];
+
+	if (b->why[0])
+		return b->why;
+	if (!b->check.at)
+		return UNKNOWN;
+	if (!b->check.good)
+		return b->check.words;
+	snprintf(buf, CELL, "%s in %s", b->check.words,
+		 shown_took(b->check.us, took, sizeof(took)));
+	return buf;
 }
 
 /* Listeners may be longer than a cell: show_service puts them in by hand. */

@@ -18,6 +18,7 @@ struct shown_backend {
 	double fade;	/* the part of its share that it takes; 1: all, or catching up */
 	double share;	/* of the service's table, 0..1 */
 	char why[128];	/* it has no next hop; empty: not known, or it has one */
+	struct poise_check_result check; /* at 0: none is known */
 	bool flows_known;
 	struct instance_stats stats;
 };
@@ -34,6 +35,9 @@ struct shown_service {
 /* Gathers svc as c->instance has it now; free with shown_free. */
 void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s);
 void shown_free(struct shown_service *s);
+
+/* A duration in microseconds, for people: 0.9ms, 120ms, 2.5s. */
+const char *shown_took(__u64 us, char *buf, size_t size);
 
 /* A service as `show --json` has it. */
 struct json_object *shown_json(const struct shown_service *s);

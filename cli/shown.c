@@ -43,8 +43,9 @@ static void gather_fade(const struct cli *c, const struct config_service *svc,
 static void gather_backend(struct cli *c, const struct config_service *svc,
 			   const struct config_member *m, struct shown_backend *b)
 {
-	bool unchecked =
-		m->conf.health == POISE_HEALTH_CHECKING && !instance_daemon_runs(c->instance);
+	bool unchecked = svc->conf.health.type != POISE_CHECK_NONE &&
+			 m->conf.health <= POISE_HEALTH_CHECKING &&
+			 !instance_daemon_runs(c->instance);
 	char name[POISE_NAME_MAX];
 
 	b->member = m;
@@ -56,6 +57,8 @@ static void gather_backend(struct cli *c, const struct config_service *svc,
 	gather_fade(c, svc, b);
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
+	if (svc->conf.health.type != POISE_CHECK_NONE)
+		instance_check_result(c->instance, m->id, &b->check);
 }
 
 /* What those who fade in do not take goes to the others. */
@@ -189,7 +192,7 @@ static void add_duration(struct json_object *o, const char *key, const struct op
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
 static void add_option(struct json_object *o, const struct option *opt, const void *obj)
 {
-	char key[32], text[POISE_NAME_MAX];
+	char key[32], text[OPTION_TEXT];
 	__u64 n = option_number(opt, obj);
 
 	snprintf(key, sizeof(key), "%s", opt->key);
@@ -200,7 +203,10 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 	case OPTION_U8:
 	case OPTION_U16:
 	case OPTION_U32:
-	case OPTION_SIZE: json_add_u64(o, key, n); break;
+	case OPTION_SIZE:
+		if (n || !opt->zero || opt->scope != OPTION_HEALTH)
+			json_add_u64(o, key, n);
+		break;
 	case OPTION_DURATION: add_duration(o, key, opt, n); break;
 	case OPTION_PERCENT:
 		strncat(key, "_ratio", sizeof(key) - strlen(key) - 1);
@@ -252,6 +258,29 @@ static const char *health_word(int health)
 	return health >= 0 && health <= POISE_HEALTH_DOWN ? words[health] : NULL;
 }
 
+const char *shown_took(__u64 us, char *buf, size_t size)
+{
+	if (us < 10000)
+		snprintf(buf, size, "%.1fms", (double)us / 1000);
+	else if (us < 1000000)
+		snprintf(buf, size, "%llums", us / 1000);
+	else
+		snprintf(buf, size, "%.1fs", (double)us / 1000000);
+	return buf;
+}
+
+static struct json_object *check_json(const struct poise_check_result *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_known(o, "result", r->good ? "good" : "bad");
+	json_add_known(o, "detail", r->words);
+	json_add_u64(o, "in_a_row", r->in_a_row);
+	json_add_real(o, "duration_seconds", r->us / 1e6);
+	json_add_time(o, "at", r->at);
+	return o;
+}
+
 static struct json_object *backend_json(const struct shown_service *s,
 					const struct shown_backend *b)
 {
@@ -278,6 +307,19 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_real(o, "share_ratio", b->share);
 	json_add_real(o, "fade_ratio", b->fade);
 	json_add_stats(o, &b->stats, b->flows_known);
+	if (b->check.at)
+		json_object_object_add(o, "check", check_json(&b->check));
+	return o;
+}
+
+static struct json_object *health_json(const struct poise_health_conf *h)
+{
+	struct json_object *o = json_object_new_object();
+
+	if (h->type != POISE_CHECK_NONE)
+		json_options(o, OPTION_HEALTH, h);
+	else
+		json_add_known(o, "type", "none");
 	return o;
 }
 
@@ -304,6 +346,7 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_add_u64(o, "table_size", config_table_size(s->service));
 	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
 	json_add_real(o, "fade_in_seconds", (double)config_fade_in(conf) / 1e3);
+	json_object_object_add(o, "health", health_json(&conf->health));
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);

@@ -51,6 +51,10 @@ const struct cli_command cli_commands[] = {
 	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
 	 .help = "Claimed addresses, the devices they are on, who owns the claim, and their keys.",
 	 .about = "Addresses that are set but not claimed are listed too, as unclaimed."},
+	{LOOK, .name = "health test", .run = cmd_health_test, .usage = "SERVICE [BACKEND]",
+	 .complete = "sb", NO_KEYS,
+	 .help = "Checks backends once, from here and now, and says what was found.",
+	 .about = "Changes nothing. Exit status 3 if a backend is not good."},
 	{LOOK, .name = "map list", .run = cmd_map_list, .usage = "", .complete = "", NO_KEYS,
 	 TAKES(OPT_BIT(NO_HEADER)), .help = "The instance's maps, their size and use."},
 	{LOOK, .name = "map show", .run = cmd_map_show, .usage = "NAME [KEY]", .complete = "m-",
@@ -113,6 +117,14 @@ const struct cli_command cli_commands[] = {
 	 .about = "Until it is idle, or the service's drain-timeout has passed, a backend is shown "
 		  "as "
 		  "leaving."},
+	{CHANGE, .name = "health set", .run = cmd_health_set,
+	 .usage = "SERVICE TYPE [KEY VALUE]...", .complete = "s-k", .keys = OPTION_HEALTH,
+	 .help = "Checks the backends of a service; TYPE is tcp, http, https, udp, dns, icmp, grpc "
+		 "or exec.",
+	 .about = "Keys that are not said stay as they are, unless TYPE changes. Backends stay as "
+		  "they are until the first result. poised checks: without it all count as up."},
+	{CHANGE, .name = "health off", .run = cmd_health_off, .usage = "SERVICE", .complete = "s",
+	 NO_KEYS, .help = "Checks the backends of a service no more; all count as up."},
 	{CHANGE, .name = "address claim", .run = cmd_address_claim,
 	 .usage = "ADDR lo|DEV [KEY VALUE]...", .complete = "-dk", .keys = OPTION_ADDRESS,
 	 .help = "Puts an address on a device of this host, and keeps it there.",

@@ -64,6 +64,11 @@ static void say_who(struct instance *i, pid_t pid)
 		i->meta->heartbeat = 0;
 }
 
+static void say(bool warning, const char *line)
+{
+	log_line(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "%s", line);
+}
+
 static int run(struct poised *p, struct poise_error *err)
 {
 	int rc = -1;
@@ -85,7 +90,10 @@ static int run(struct poised *p, struct poise_error *err)
 	if (keeper_start(&p->keeper, &p->options, err) < 0)
 		goto close;
 	say_who(p->instance, getpid());
-	rc = loop_run(p, err);
+	if (checker_start(&p->checker, &p->options.where, say, err) == 0) {
+		rc = loop_run(p, err);
+		checker_stop(p->checker);
+	}
 	keeper_stop(&p->keeper);
 	say_who(p->instance, 0);
 close:

@@ -13,6 +13,7 @@
 #include "attach/attach.h"
 #include "boot.h"
 #include "fold.h"
+#include "health/checker.h"
 #include "net/gate.h"
 #include "../maps/aging.h"
 #include "options.h"
@@ -125,6 +126,7 @@ struct poised {
 	struct settle settle;
 	struct devices devices;
 	struct keeper keeper;
+	struct checker *checker;
 	struct fold fold;
 	struct rate_window *rates; /* [meta.members] */
 	__u64 faded;		   /* generation that on_fade has seen */

@@ -199,6 +199,15 @@ static void mark_fading(struct commit *c, const struct config_service *svc)
 	}
 }
 
+/* Who comes to a service with a check has to show itself first, if there is somebody to look: not
+ * chosen while another is up. */
+static void await_check(struct commit *c, const struct config_service *svc, struct config_member *m)
+{
+	if (svc->conf.health.type != POISE_CHECK_NONE && !before(c, m) &&
+	    m->conf.health == POISE_HEALTH_NONE && poised_runs(c))
+		m->conf.health = POISE_HEALTH_CHECKING;
+}
+
 static void write_kept(struct commit *c, const struct plan_service *ps)
 {
 	struct config_service *svc = ps->svc;
@@ -208,9 +217,11 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 		svc->conf.created = c->now;
 	plan_ranges_write(c->i, svc);
 	write_service(c, svc->id, &svc->conf, ps->old ? ps->old : store_service(c->i, svc->id));
-	for (size_t m = 0; m < svc->members; m++)
+	for (size_t m = 0; m < svc->members; m++) {
 		if (svc->member[m].conf.r.state != POISE_REC_LEAVING)
 			svc->member[m].conf.r.state = POISE_REC_USED;
+		await_check(c, svc, &svc->member[m]);
+	}
 	mark_fading(c, svc);
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];

@@ -218,6 +218,7 @@ struct config_service *config_service_add(struct config *cfg, const char *name,
 	svc->conf.r.owner = (__u8)owner;
 	memcpy(svc->conf.name, name, strlen(name));
 	option_defaults(OPTION_SERVICE, svc);
+	config_health_init(&svc->conf.health);
 	place(cfg, svc, locate(cfg, name, &found));
 	return svc;
 }

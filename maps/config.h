@@ -216,6 +216,17 @@ static inline __u32 config_fade_in(const struct poise_service_conf *conf)
 		       ? CONFIG_FADE_AUTO_MS
 		       : 0;
 }
+/* Every key of a service's check at its default: none is made. */
+void config_health_init(struct poise_health_conf *h);
+/* Forgets what checks found, if none is made any more. */
+void config_health_forget(struct config_service *svc);
+/* Whether a check's keys go together. */
+int config_health_validate(const struct poise_health_conf *h, struct poise_error *err);
+/* The port that is asked of a member (NULL: of one without a port of its own), host order; 0: the
+ * service listens on all. */
+__u16 config_check_port(const struct config_service *svc, const struct config_member *m);
+/* Whether the service's check has a port to ask, if it needs one. */
+int config_health_port(const struct config_service *svc, struct poise_error *err);
 
 /* The table's size in slots: explicit, or auto by the number of configured members
  * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */

@@ -152,6 +152,10 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 		*changed = true;
 	}
 	*changed |= take_options(OPTION_SERVICE, svc, want, NULL);
+	if (take_options(OPTION_HEALTH, &svc->conf.health, &want->conf.health, NULL)) {
+		config_health_forget(svc);
+		*changed = true;
+	}
 	for (size_t i = 0; i < want->members; i++)
 		if (apply_member(a, svc, &want->member[i]))
 			return -1;

@@ -11,7 +11,7 @@
 #include "option.h"
 #include "text.h"
 
-#define LINE_TEXT 512 /* a name, an address and every option of a backend */
+#define LINE_TEXT 2048 /* a name, an address and every option of a backend or a check */
 
 struct differ {
 	config_emit emit;
@@ -151,6 +151,15 @@ static void diff_common_members(struct differ *d, const struct config_service *f
 
 /* ---- services ---------------------------------------------------------------------------------*/
 
+static void diff_health(struct differ *d, const struct config_service *from,
+			const struct config_service *to)
+{
+	char what[POISE_NAME_MAX + sizeof("health ")];
+
+	snprintf(what, sizeof(what), "health %s", to->conf.name);
+	diff_options(d, OPTION_HEALTH, what, &from->conf.health, &to->conf.health);
+}
+
 static void diff_service(struct differ *d, const struct config_service *from,
 			 const struct config_service *to)
 {
@@ -158,6 +167,7 @@ static void diff_service(struct differ *d, const struct config_service *from,
 
 	snprintf(what, sizeof(what), "service %s", to->conf.name);
 	diff_options(d, OPTION_SERVICE, what, from, to);
+	diff_health(d, from, to);
 	diff_ranges(d, '-', from, to);
 	diff_ranges(d, '+', to, from);
 	diff_listeners(d, '-', &from->conf, &to->conf);
@@ -173,6 +183,9 @@ static void new_service(struct differ *d, const struct config_service *svc)
 
 	emit(d, '+', "service %s%s", svc->conf.name,
 	     said(OPTION_SERVICE, svc, options, sizeof(options)));
+	said(OPTION_HEALTH, &svc->conf.health, options, sizeof(options));
+	if (options[0])
+		emit(d, '+', "health %s%s", svc->conf.name, options);
 	diff_ranges(d, '+', svc, NULL);
 	diff_listeners(d, '+', &svc->conf, NULL);
 	diff_members(d, '+', svc, NULL);

@@ -157,16 +157,30 @@ static int parse_listen(struct parser *p, struct config_service *svc, const stru
 	return 0;
 }
 
-/* `health: none` is what this version does; any other check it does not have. */
-static int parse_health(struct parser *p, const struct tree_node *n)
+static const char *const health_keys[] = {"type"};
+
+/* `health: tcp`, or a mapping with the type and what else is to be said. */
+static int parse_health(struct parser *p, struct config_service *svc, const struct tree_node *n)
 {
-	const struct tree_node *type = n->kind == TREE_MAP ? tree_value(n, "type") : n;
+	const struct option *type = option_find(OPTION_HEALTH, "type");
+	const struct tree_node *said = n->kind == TREE_MAP ? tree_value(n, "type") : n;
+	const char *text;
 
 	parse_at(p, n);
-	if (type && type->kind == TREE_TEXT && !strcmp(type->text, "none"))
-		return 0;
-	poise_fail(p->err, POISE_E_UNSUPPORTED, "health: checks are not in this version");
-	return poise_error_remedy(p->err, "write health: none, or leave it out");
+	if (!said)
+		return parse_missing(p, n, OPTION_HEALTH, health_keys, 1, "health without a type");
+	text = parse_text(p, said, "type");
+	if (!text || option_set(type, &svc->conf.health, text, p->err))
+		return poise_error_of(p->err, "health");
+	for (size_t i = 0; n->kind == TREE_MAP && i < n->items; i += 2) {
+		if (parse_among(n->item[i]->text, health_keys, 1))
+			continue;
+		if (parse_option(p, OPTION_HEALTH, n->item[i], n->item[i + 1], &svc->conf.health,
+				 health_keys, 1))
+			return poise_error_of(p->err, "health");
+	}
+	parse_at(p, n);
+	return config_health_validate(&svc->conf.health, p->err);
 }
 
 static int parse_service_body(struct parser *p, struct config_service *svc,
@@ -181,7 +195,7 @@ static int parse_service_body(struct parser *p, struct config_service *svc,
 		else if (!strcmp(key->text, "backends"))
 			failed = parse_backends(p, svc, value);
 		else if (!strcmp(key->text, "health"))
-			failed = parse_health(p, value);
+			failed = parse_health(p, svc, value);
 		else if (strcmp(key->text, "name"))
 			failed = parse_option(p, OPTION_SERVICE, key, value, svc, service_keys,
 					      SERVICE_KEYS);

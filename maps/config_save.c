@@ -78,7 +78,8 @@ static void save_option(const struct saver *s, const struct option *o, const voi
 	option_format(o, obj, text, sizeof(text));
 	if (o->type == OPTION_RANGES)
 		save_ranges(s, option_list_const(o, obj));
-	else if (o->type == OPTION_NAME || (o->type == OPTION_ADDR && strchr(text, ':')))
+	else if (o->type == OPTION_NAME || o->type == OPTION_STRING ||
+		 (o->type == OPTION_ADDR && strchr(text, ':')))
 		save_text(s, text);
 	else
 		fputs(text, s->out);
@@ -161,6 +162,21 @@ static void save_member(const struct saver *s, const struct config_member *m)
 	fprintf(s->out, " }\n");
 }
 
+static void save_health(const struct saver *s, const struct poise_health_conf *h)
+{
+	const char *before = "    health: { ";
+
+	if (h->type == POISE_CHECK_NONE && !(s->flags & CONFIG_SAVE_ALL))
+		return;
+	for (const struct option *o = option_first(OPTION_HEALTH); o; o = option_next(o)) {
+		if (!to_save(s, o, h))
+			continue;
+		save_option(s, o, h, before, "");
+		before = ", ";
+	}
+	fputs(" }\n", s->out);
+}
+
 static void save_service(const struct saver *s, const struct config_service *svc)
 {
 	const struct poise_service_conf *conf = &svc->conf;
@@ -175,6 +191,7 @@ static void save_service(const struct saver *s, const struct config_service *svc
 	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o))
 		if (to_save(s, o, svc))
 			save_option(s, o, svc, "    ", "\n");
+	save_health(s, &conf->health);
 	if (config_members_in(svc))
 		fprintf(s->out, "    backends:\n");
 	for (size_t i = 0; i < svc->members; i++)

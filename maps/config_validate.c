@@ -220,7 +220,8 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   "quic-id-length %u make %d",
 			   POISE_QUIC_CID_MAX, svc->conf.quic_offset, svc->conf.quic_length,
 			   svc->conf.quic_offset + svc->conf.quic_length);
-	} else if (!check_ranges(svc, err)) {
+	} else if (!check_ranges(svc, err) && !config_health_validate(&svc->conf.health, err) &&
+		   !config_health_port(svc, err)) {
 		return check_members(svc, err);
 	}
 	return about_service(err, svc);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What checks found out, into the records. */
-#include <stdlib.h>
 
 #include "store.h"
 
@@ -49,4 +48,21 @@ int instance_set_health(struct instance *i, const struct instance_health *change
 	rc = cfg->services ? instance_commit(i, cfg, &changed, err) : 0;
 	config_free(cfg);
 	return rc;
+}
+
+void instance_check_result(const struct instance *i, __u16 member, struct poise_check_result *r)
+{
+	const struct poise_check_result *shared = &i->checks[member];
+
+	/* Written by poised a few times a second at most, in less than a microsecond. */
+	for (int tries = 0; tries < 1000; tries++) {
+		r->at = __atomic_load_n(&shared->at, __ATOMIC_ACQUIRE);
+		if (!r->at)
+			continue;
+		*r = *shared;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&shared->at, __ATOMIC_RELAXED) == r->at)
+			break;
+	}
+	r->words[sizeof(r->words) - 1] = '\0';
 }

@@ -181,6 +181,9 @@ const char *instance_member_state(const struct instance *i, const struct config_
 enum poise_rank instance_member_rank(const struct config_service *svc,
 				     const struct config_member *m, __u64 now_realtime_ns);
 
+/* What the last check of a member found; at 0: it was not checked. */
+void instance_check_result(const struct instance *i, __u16 member, struct poise_check_result *r);
+
 /* Whether a new flow would find a backend: one with a next hop that is up, not yet checked,
  * draining or a sorry one. Those that a failed check leaves to be tried (on-none-up) do not count,
  * for what asks can send clients where there are better ones. As packets see it this moment. */

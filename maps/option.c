@@ -41,6 +41,7 @@ static size_t width(const struct option *o)
 	case OPTION_ADDR: return sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;
 	case OPTION_RANGES: return sizeof(struct ranges);
+	case OPTION_STRING: return o->max + 1;
 	default: return sizeof(__u32);
 	}
 }
@@ -71,7 +72,7 @@ static void put_number(const struct option *o, void *obj, __u64 value)
 const char *option_scope_word(enum option_scope scope)
 {
 	static const char *const words[OPTION_SCOPES] = {"service", "backend", "interface",
-							 "address", "limits"};
+							 "address", "health",  "limits"};
 
 	return scope < OPTION_SCOPES ? words[scope] : "?";
 }
@@ -107,8 +108,8 @@ int option_unknown(enum option_scope scope, const char *key, const char *const *
 		   struct poise_error *err)
 {
 	static const char *const later[] = {
-		"health",  "choices",	 "hash",  "hold-down", "passive",
-		"on-down", "on-none-up", "panic", "max-conns", "sorry",
+		"choices",    "hash",  "passive",   "on-down",
+		"on-none-up", "panic", "max-conns", "sorry",
 	};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;
@@ -258,6 +259,22 @@ static int set_name(const struct option *o, void *obj, const char *text, struct 
 	return 0;
 }
 
+static int set_string(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	size_t length = strlen(text);
+
+	if (length > o->max)
+		return poise_fail(err, POISE_E_BAD_VALUE, "%zu bytes, at most %llu", length,
+				  o->max);
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return poise_fail(err, POISE_E_BAD_VALUE,
+					  "a control character; write it as \\xHH");
+	memset(field(o, obj), 0, width(o));
+	memcpy(field(o, obj), text, length);
+	return 0;
+}
+
 static int set_value(const struct option *o, void *obj, const char *text, struct poise_error *err)
 {
 	switch (o->type) {
@@ -266,6 +283,7 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	case OPTION_ADDR: return set_addr(o, obj, text, err);
 	case OPTION_NAME: return set_name(o, obj, text, err);
 	case OPTION_RANGES: return ranges_set(option_list(o, obj), text, err);
+	case OPTION_STRING: return set_string(o, obj, text, err);
 	default: return set_number(o, obj, text, err);
 	}
 }
@@ -275,7 +293,8 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 static bool zero_is_none(const struct option *o)
 {
 	return (o->zero && !o->set_offset) || o->type == OPTION_ADDR || o->type == OPTION_NAME ||
-	       o->type == OPTION_TABLE_SIZE || o->type == OPTION_RANGES;
+	       o->type == OPTION_TABLE_SIZE || o->type == OPTION_RANGES ||
+	       (o->type == OPTION_STRING && !*o->fallback);
 }
 
 static void reset(const struct option *o, void *obj)
@@ -328,6 +347,8 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 		snprintf(buf, size, "%s", value ? "yes" : "no");
 	else if (o->type == OPTION_NAME)
 		snprintf(buf, size, "%.*s", POISE_NAME_MAX - 1, (const char *)at);
+	else if (o->type == OPTION_STRING)
+		snprintf(buf, size, "%.*s", (int)o->max, (const char *)at);
 	else if (o->type == OPTION_ADDR && !poise_addr_is_zero(at))
 		poise_format_addr(at, buf, size);
 	else if (o->type == OPTION_RANGES)
@@ -351,6 +372,8 @@ bool option_equal(const struct option *o, const void *a, const void *b)
 		return true;
 	if (o->type == OPTION_NAME)
 		return !strncmp(field_const(o, a), field_const(o, b), POISE_NAME_MAX);
+	if (o->type == OPTION_STRING)
+		return !strncmp(field_const(o, a), field_const(o, b), o->max + 1);
 	if (o->type == OPTION_RANGES)
 		return ranges_equal(field_const(o, a), field_const(o, b));
 	return !memcmp(field_const(o, a), field_const(o, b), width(o));

@@ -16,6 +16,7 @@ enum option_scope {
 	OPTION_BACKEND,	  /* field of struct poise_member_conf */
 	OPTION_INTERFACE, /* field of struct config_interface */
 	OPTION_ADDRESS,	  /* field of struct poise_address_conf */
+	OPTION_HEALTH,	  /* field of struct poise_health_conf */
 	OPTION_LIMIT,	  /* field of struct config_limits, set when the maps are created */
 	OPTION_SCOPES,
 };
@@ -34,6 +35,7 @@ enum option_type {
 	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 	OPTION_RANGES,	   /* struct ranges; empty: `none` */
+	OPTION_STRING,	   /* char[max + 1], any text of a line; empty: not set */
 };
 
 struct option_word {
@@ -96,7 +98,7 @@ const char *option_scope_word(enum option_scope scope);
 const struct option *option_first(enum option_scope scope);
 const struct option *option_next(const struct option *o);
 
-#define OPTION_TEXT POISE_NAME_MAX /* bytes that hold any formatted value but a list */
+#define OPTION_TEXT POISE_CHECK_PATH /* bytes that hold any formatted value but a list */
 
 static inline const struct ranges *option_list_const(const struct option *o, const void *obj)
 {

@@ -21,6 +21,11 @@
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
 #define RANGES_MAX	(1u << 24)	   /* 256 for each of 65535 services */
 #define FLOW_SLOTS_MIN	1024
+#define CHECK_MIN	10	      /* ms: a hundred checks a second of one backend */
+#define CHECK_MAX	SECONDS(3600) /* rarer is no check */
+#define HOLD_MAX	SECONDS(86400)
+#define RUN_MAX		100	   /* results in a row */
+#define JITTER_MAX	50	   /* percent: more is another interval */
 #define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
 #define TABLE_SLOTS_MIN 8192	   /* one automatic table and its successor */
 #define TABLE_SLOTS_MAX (1u << 30) /* 4 GiB */
@@ -88,6 +93,29 @@ static const struct option_word others[] = {
 	{0},
 };
 
+static const struct option_word checks[] = {
+	{.word = "none", .value = POISE_CHECK_NONE}, {.word = "tcp", .value = POISE_CHECK_TCP},
+	{.word = "http", .value = POISE_CHECK_HTTP}, {.word = "https", .value = POISE_CHECK_HTTPS},
+	{.word = "udp", .value = POISE_CHECK_UDP},   {.word = "dns", .value = POISE_CHECK_DNS},
+	{.word = "icmp", .value = POISE_CHECK_ICMP}, {.word = "grpc", .value = POISE_CHECK_GRPC},
+	{.word = "exec", .value = POISE_CHECK_EXEC}, {0},
+};
+
+static const struct option_word methods[] = {
+	{.word = "GET", .value = POISE_METHOD_GET},
+	{.word = "HEAD", .value = POISE_METHOD_HEAD},
+	{.word = "OPTIONS", .value = POISE_METHOD_OPTIONS},
+	{0},
+};
+
+static const struct option_word queries[] = {
+	{.word = "A", .value = POISE_QUERY_A},
+	{.word = "AAAA", .value = POISE_QUERY_AAAA},
+	{.word = "NS", .value = POISE_QUERY_NS},
+	{.word = "SOA", .value = POISE_QUERY_SOA},
+	{0},
+};
+
 #define SERVICE(field)                                                                             \
 	.scope = OPTION_SERVICE, .offset = offsetof(struct config_service, conf.field)
 #define SERVICE_LIST(field)                                                                        \
@@ -103,7 +131,11 @@ static const struct option_word announces[] = {
 };
 
 #define ADDRESS(field) .scope = OPTION_ADDRESS, .offset = offsetof(struct poise_address_conf, field)
-#define LIMIT(field)   .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
+#define HEALTH(field)  .scope = OPTION_HEALTH, .offset = offsetof(struct poise_health_conf, field)
+#define HEALTH_TEXT(field)                                                                         \
+	HEALTH(field), .type = OPTION_STRING, .fallback = "",                                      \
+		       .max = sizeof(((struct poise_health_conf *)0)->field) - 1
+#define LIMIT(field) .scope = OPTION_LIMIT, .offset = offsetof(struct config_limits, field)
 
 /* Within a scope in the order in which save, help and the manual show them. */
 const struct option poise_options[] = {
@@ -259,6 +291,77 @@ const struct option poise_options[] = {
 	{ADDRESS(withdraw_grace), .key = "withdraw-grace", .type = OPTION_DURATION,
 	 .fallback = "3s", .max = WITHDRAW_MAX, .argument = "DURATION",
 	 .help = "How long no such backend is to be had before an address is withdrawn."},
+
+	{HEALTH(type), .key = "type", .type = OPTION_ENUM, .fallback = "none", .words = checks,
+	 .argument = "none|tcp|http|https|udp|dns|icmp|grpc|exec",
+	 .help = "What is asked of each backend: that it takes a connection, answers a request, a "
+		 "datagram, a query or an echo request, says that it serves, or that a command "
+		 "succeeds."},
+	{HEALTH(port), .key = "port", .type = OPTION_U16, .fallback = "auto", .zero = "auto",
+	 .min = 1, .max = 65535, .argument = "auto|PORT",
+	 .help = "Port that is asked; auto is the backend's, else that of the service's first "
+		 "listener."},
+	{HEALTH(interval), .key = "interval", .type = OPTION_DURATION, .fallback = "2s",
+	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
+	 .help = "Time between the beginnings of two checks of a backend."},
+	{HEALTH(fast_interval), .key = "fast-interval", .type = OPTION_DURATION,
+	 .fallback = "500ms", .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
+	 .help = "The same while the last results say something else than the backend's state."},
+	{HEALTH(timeout), .key = "timeout", .type = OPTION_DURATION, .fallback = "1s",
+	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
+	 .help = "How long an answer may take; at most interval."},
+	{HEALTH(rise), .key = "rise", .type = OPTION_U8, .fallback = "2", .min = 1, .max = RUN_MAX,
+	 .argument = "NUMBER", .help = "Good results in a row that bring a backend up."},
+	{HEALTH(fall), .key = "fall", .type = OPTION_U8, .fallback = "3", .min = 1, .max = RUN_MAX,
+	 .argument = "NUMBER", .help = "Bad results in a row that take a backend down."},
+	{HEALTH(jitter), .key = "jitter", .type = OPTION_U8, .fallback = "10", .max = JITTER_MAX,
+	 .argument = "PERCENT",
+	 .help = "Share of an interval that chance may shorten it by, so that checks spread out."},
+	{HEALTH(hold_down), .key = "hold-down", .type = OPTION_DURATION, .fallback = "5s",
+	 .max = HOLD_MAX, .argument = "DURATION",
+	 .help = "How long a backend that went down stays so at least; doubles each time, until it "
+		 "was up without a failure for ten intervals."},
+	{HEALTH(hold_max), .key = "hold-down-max", .type = OPTION_DURATION, .fallback = "5m",
+	 .max = HOLD_MAX, .argument = "DURATION", .help = "The most that doubling leads to."},
+	{HEALTH(method), .key = "method", .type = OPTION_ENUM, .fallback = "GET", .words = methods,
+	 .argument = "GET|HEAD|OPTIONS", .help = "The method of an HTTP request."},
+	{HEALTH_TEXT(path), .key = "path", .argument = "PATH",
+	 .help = "What an HTTP request asks for; / if nothing is said."},
+	{HEALTH_TEXT(host), .key = "host", .argument = "NAME",
+	 .help = "Name in the Host header and in the TLS handshake; the backend's address if "
+		 "nothing is said. It is not resolved."},
+	{HEALTH(status), .key = "status", .type = OPTION_STRING, .fallback = "200-399",
+	 .max = POISE_CHECK_STATUS - 1, .argument = "LIST",
+	 .help = "HTTP statuses that are good: numbers and ranges, with commas."},
+	{HEALTH_TEXT(body), .key = "body", .argument = "TEXT",
+	 .help = "What the first 64 KiB of an HTTP answer's body must hold."},
+	{HEALTH_TEXT(regex), .key = "body-regex", .argument = "REGEX",
+	 .help = "Extended regular expression that it must match; ^ and $ are a line's ends."},
+	{HEALTH(http2), .key = "http2", .type = OPTION_BOOL, .fallback = "no", .argument = "yes|no",
+	 .help = "HTTP/2 in place of HTTP/1.1; with http, without asking first."},
+	{HEALTH(tls), .key = "tls", .type = OPTION_BOOL, .fallback = "no", .argument = "yes|no",
+	 .help = "Whether gRPC is spoken over TLS."},
+	{HEALTH(verify), .key = "verify", .type = OPTION_BOOL, .fallback = "yes",
+	 .argument = "yes|no",
+	 .help = "Whether the server's certificate must be valid, and for host."},
+	{HEALTH_TEXT(ca), .key = "ca", .argument = "FILE",
+	 .help = "Certificates that are trusted, PEM; the system's if nothing is said."},
+	{HEALTH_TEXT(cert), .key = "cert", .argument = "FILE",
+	 .help = "Certificate that poised shows, PEM."},
+	{HEALTH_TEXT(key), .key = "key", .argument = "FILE", .help = "Its key, PEM."},
+	{HEALTH_TEXT(send), .key = "send", .argument = "TEXT",
+	 .help = "What a UDP check sends, with the escapes of C for bytes."},
+	{HEALTH_TEXT(expect), .key = "expect", .argument = "TEXT",
+	 .help = "What the answer must hold; any answer is good if nothing is said."},
+	{HEALTH_TEXT(query), .key = "query", .argument = "NAME",
+	 .help = "The name that a DNS check asks for; of gRPC, the service, all of the server if "
+		 "nothing is said."},
+	{HEALTH(query_type), .key = "query-type", .type = OPTION_ENUM, .fallback = "A",
+	 .words = queries, .argument = "A|AAAA|NS|SOA",
+	 .help = "The type of record that a DNS check wants at least one of."},
+	{HEALTH_TEXT(command), .key = "command", .argument = "COMMAND",
+	 .help = "A program with its arguments, run without a shell and without capabilities, with "
+		 "POISE_ADDRESS and POISE_PORT in its environment; status 0 is good."},
 
 	{LIMIT(services), .key = "services", .type = OPTION_U32, .fallback = "4096", .min = 1,
 	 .max = CONFIG_IDS_MAX, .argument = "NUMBER", .help = "Most services."},

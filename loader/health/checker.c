@@ -138,18 +138,6 @@ static void on_store(uv_timer_t *timer)
 
 /* ---- who is checked ---------------------------------------------------------------------------*/
 
-static __u16 port_of(const struct config_service *svc, const struct config_member *m)
-{
-	if (svc->conf.health.port)
-		return svc->conf.health.port;
-	if (m->conf.port)
-		return ntohs(m->conf.port);
-	for (int l = 0; l < svc->conf.listeners; l++)
-		if (svc->conf.listener[l].port)
-			return ntohs(svc->conf.listener[l].port);
-	return 0;
-}
-
 /* False: it is not checked. */
 static bool about(const struct config_service *svc, const struct config_member *m,
 		  struct target_about *out)
@@ -158,7 +146,7 @@ static bool about(const struct config_service *svc, const struct config_member *
 	out->member = m->id;
 	out->service = svc->id;
 	out->addr = m->conf.addr;
-	out->port = port_of(svc, m);
+	out->port = config_check_port(svc, m);
 	out->conf = svc->conf.health;
 	memcpy(out->name, svc->conf.name, sizeof(out->name));
 	return out->conf.type != POISE_CHECK_NONE && m->conf.r.state == POISE_REC_USED &&

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "http.h"
-#include "status.h"
+#include "maps/status.h"
 
 #define CHECK_BODY 65536 /* bytes of a body that are searched */
 

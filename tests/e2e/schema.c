@@ -39,6 +39,7 @@ static void site(void)
 	host_must(&h, "backend add dns 10.0.0.4 weight 0 name four");
 	host_must(&h, "backend add dns 10.0.0.77 forward l2 admin disabled");
 	host_must(&h, "backend drain web 10.0.0.2");
+	host_must(&h, "health set web http path /healthz timeout 50ms fast-interval 50ms");
 	host_must(&h, "address claim 192.0.2.10 lo withdraw-grace 500ms");
 	host_must(&h, "address claim 192.0.2.99 lo"); /* no service: withdrawn */
 }
@@ -84,6 +85,7 @@ Test(schema, what_is_looked_at)
 		{"flows drop web", "flows_drop", 0},
 		{"service list", "service_list", 0},
 		{"address list", "address_list", 0},
+		{"health test web 10.0.0.1", "health_test", 3},
 		{"map list", "map_list", 0},
 		{"map show members 1", "map_show", 0},
 		{"map show meta --raw", "map_show", 0},

@@ -65,7 +65,7 @@ static char *manual_list_text(const char *name)
 static const char *const scope_list[] = {
 	[OPTION_SERVICE] = "SERVICE-KEYS",     [OPTION_BACKEND] = "BACKEND-KEYS",
 	[OPTION_INTERFACE] = "INTERFACE-KEYS", [OPTION_ADDRESS] = "ADDRESS-KEYS",
-	[OPTION_LIMIT] = "LIMIT-KEYS",
+	[OPTION_LIMIT] = "LIMIT-KEYS",	       [OPTION_HEALTH] = "HEALTH-KEYS",
 };
 
 Test(tables, every_key_is_in_the_manual)
@@ -103,6 +103,7 @@ Test(tables, every_key_completes)
 		[OPTION_BACKEND] = "complete -- backend set web 10.0.0.1 %s",
 		[OPTION_INTERFACE] = "complete -- attach eth0 %s",
 		[OPTION_ADDRESS] = "complete -- address set 192.0.2.1 %s",
+		[OPTION_HEALTH] = "complete -- health set web http %s",
 	};
 
 	for (size_t i = 0; i < poise_options_count; i++) {
@@ -139,10 +140,11 @@ static bool has_field(struct json_object *o, const char *key)
 
 Test(tables, every_key_is_in_json_and_in_save_all)
 {
-	struct json_object *answer, *list, *service, *backend, *more, *address;
+	struct json_object *answer, *list, *service, *backend, *more, *address, *health;
 
 	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address list --json"), 0, "%s", c.err);
 	more = json_tokener_parse(c.out);
@@ -152,6 +154,7 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 	answer = json_tokener_parse(c.out);
 	cr_assert(json_object_object_get_ex(answer, "services", &list));
 	service = json_object_array_get_idx(list, 0);
+	cr_assert(json_object_object_get_ex(service, "health", &health));
 	cr_assert(json_object_object_get_ex(service, "backends", &list));
 	backend = json_object_array_get_idx(list, 0);
 	for (size_t i = 0; i < poise_options_count; i++) {
@@ -163,6 +166,9 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 			cr_assert(has_field(backend, o->key), "%s: %s", o->key, c.out);
 		if (o->scope == OPTION_ADDRESS)
 			cr_assert(has_field(address, o->key), "%s", o->key);
+		/* What is not set is absent. */
+		if (o->scope == OPTION_HEALTH && *o->fallback && strcmp(o->fallback, "auto") != 0)
+			cr_assert(has_field(health, o->key), "%s", o->key);
 	}
 	json_object_put(answer);
 	json_object_put(more);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "loader/health/probe.h"
-#include "loader/health/status.h"
+#include "maps/status.h"
 #include "maps/text.h"
 
 #define TIMEOUT_MS 400

@@ -15,12 +15,13 @@ union any {
 	struct poise_member_conf member;
 	struct config_interface interface;
 	struct config_limits limits;
+	struct poise_health_conf health;
 };
 
 static const size_t scope_size[OPTION_SCOPES] = {
-	sizeof(struct config_service), sizeof(struct poise_member_conf),
-	sizeof(struct config_interface), sizeof(struct poise_address_conf),
-	sizeof(struct config_limits)};
+	sizeof(struct config_service),	  sizeof(struct poise_member_conf),
+	sizeof(struct config_interface),  sizeof(struct poise_address_conf),
+	sizeof(struct poise_health_conf), sizeof(struct config_limits)};
 
 static const char *said(const struct poise_error *err)
 {
@@ -102,6 +103,33 @@ Test(option, defaults)
 		{OPTION_ADDRESS, "other-ports", "refuse"},
 		{OPTION_ADDRESS, "announce", "auto"},
 		{OPTION_ADDRESS, "withdraw-grace", "3s"},
+		{OPTION_HEALTH, "type", "none"},
+		{OPTION_HEALTH, "port", "auto"},
+		{OPTION_HEALTH, "interval", "2s"},
+		{OPTION_HEALTH, "fast-interval", "500ms"},
+		{OPTION_HEALTH, "timeout", "1s"},
+		{OPTION_HEALTH, "rise", "2"},
+		{OPTION_HEALTH, "fall", "3"},
+		{OPTION_HEALTH, "jitter", "10"},
+		{OPTION_HEALTH, "hold-down", "5s"},
+		{OPTION_HEALTH, "hold-down-max", "5m"},
+		{OPTION_HEALTH, "method", "GET"},
+		{OPTION_HEALTH, "path", ""},
+		{OPTION_HEALTH, "host", ""},
+		{OPTION_HEALTH, "status", "200-399"},
+		{OPTION_HEALTH, "body", ""},
+		{OPTION_HEALTH, "body-regex", ""},
+		{OPTION_HEALTH, "http2", "no"},
+		{OPTION_HEALTH, "tls", "no"},
+		{OPTION_HEALTH, "verify", "yes"},
+		{OPTION_HEALTH, "ca", ""},
+		{OPTION_HEALTH, "cert", ""},
+		{OPTION_HEALTH, "key", ""},
+		{OPTION_HEALTH, "send", ""},
+		{OPTION_HEALTH, "expect", ""},
+		{OPTION_HEALTH, "query", ""},
+		{OPTION_HEALTH, "query-type", "A"},
+		{OPTION_HEALTH, "command", ""},
 		{OPTION_LIMIT, "services", "4096"},
 		{OPTION_LIMIT, "backends", "32768"},
 		{OPTION_LIMIT, "listeners", "65536"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* HTTP statuses as the configuration lists them: "200-399,404". */
-#ifndef POISE_HEALTH_STATUS_H
-#define POISE_HEALTH_STATUS_H
+#ifndef POISE_STATUS_H
+#define POISE_STATUS_H
 
 #include <stdbool.h>
 

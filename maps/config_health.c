@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How a service is checked: what its type needs, what it has no use for, and what takes two keys to
+ * be wrong.
+ */
+#include <arpa/inet.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_priv.h"
+#include "option.h"
+#include "status.h"
+#include "text.h"
+
+#define BIT(type) (1u << POISE_CHECK_##type)
+#define WEB	  (BIT(HTTP) | BIT(HTTPS))
+#define ANY	  (~BIT(NONE))
+#define PORTS	  (ANY & ~BIT(ICMP))
+
+/* Which types look at a key; the rest are for all of them. */
+static const struct use {
+	const char *key;
+	unsigned int types;
+	unsigned int needed; /* by these */
+} uses[] = {
+	{"port", PORTS, 0},
+	{"method", WEB, 0},
+	{"path", WEB, 0},
+	{"host", WEB | BIT(GRPC), 0},
+	{"status", WEB, 0},
+	{"body", WEB, 0},
+	{"body-regex", WEB, 0},
+	{"http2", WEB, 0},
+	{"tls", BIT(GRPC), 0},
+	{"verify", BIT(HTTPS) | BIT(GRPC), 0},
+	{"ca", BIT(HTTPS) | BIT(GRPC), 0},
+	{"cert", BIT(HTTPS) | BIT(GRPC), 0},
+	{"key", BIT(HTTPS) | BIT(GRPC), 0},
+	{"send", BIT(UDP), BIT(UDP)},
+	{"expect", BIT(UDP), 0},
+	{"query", BIT(DNS) | BIT(GRPC), BIT(DNS)},
+	{"query-type", BIT(DNS), 0},
+	{"command", BIT(EXEC), BIT(EXEC)},
+};
+#define USES (sizeof(uses) / sizeof(uses[0]))
+
+void config_health_init(struct poise_health_conf *h)
+{
+	memset(h, 0, sizeof(*h));
+	option_defaults(OPTION_HEALTH, h);
+}
+
+void config_health_forget(struct config_service *svc)
+{
+	for (size_t m = 0; m < svc->members && svc->conf.health.type == POISE_CHECK_NONE; m++)
+		svc->member[m].conf.health = POISE_HEALTH_NONE;
+}
+
+static int check_use(const struct poise_health_conf *h, const struct use *u,
+		     struct poise_error *err)
+{
+	const struct option *o = option_find(OPTION_HEALTH, u->key);
+	bool said = !option_is_default(o, h);
+	const char *type = option_word(option_find(OPTION_HEALTH, "type"), h->type);
+
+	if (said && !(u->types & 1u << h->type))
+		return poise_fail(err, POISE_E_CONFLICT, "%s says nothing to a check of type %s",
+				  u->key, type);
+	if (said || !(u->needed & 1u << h->type))
+		return 0;
+	return poise_fail(err, POISE_E_CONFLICT, "a check of type %s needs %s", type, u->key);
+}
+
+static int check_times(const struct poise_health_conf *h, struct poise_error *err)
+{
+	char a[POISE_WORD_TEXT], b[POISE_WORD_TEXT];
+
+	if (h->timeout > h->interval)
+		return poise_fail(err, POISE_E_CONFLICT, "timeout %s is longer than interval %s",
+				  poise_format_duration(h->timeout, a, sizeof(a)),
+				  poise_format_duration(h->interval, b, sizeof(b)));
+	if (h->fast_interval > h->interval)
+		return poise_fail(err, POISE_E_CONFLICT,
+				  "fast-interval %s is longer than interval %s",
+				  poise_format_duration(h->fast_interval, a, sizeof(a)),
+				  poise_format_duration(h->interval, b, sizeof(b)));
+	if (h->hold_down > h->hold_max)
+		return poise_fail(err, POISE_E_CONFLICT, "hold-down %s is longer than its max %s",
+				  poise_format_duration(h->hold_down, a, sizeof(a)),
+				  poise_format_duration(h->hold_max, b, sizeof(b)));
+	return 0;
+}
+
+static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
+{
+	char why[POISE_CHECK_WORDS];
+	regex_t compiled;
+	int failed;
+
+	if (!status_list_valid(h->status))
+		return poise_fail_text(err, POISE_E_BAD_VALUE, h->status,
+				       "no list of statuses, like 200-399,404");
+	if (h->path[0] && h->path[0] != '/')
+		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path, "a path begins with /");
+	if (!h->regex[0])
+		return 0;
+	failed = regcomp(&compiled, h->regex, REG_EXTENDED | REG_NOSUB);
+	if (!failed) {
+		regfree(&compiled);
+		return 0;
+	}
+	regerror(failed, &compiled, why, sizeof(why));
+	return poise_fail(err, POISE_E_BAD_VALUE, "body-regex \"%s\": %s", h->regex, why);
+}
+
+__u16 config_check_port(const struct config_service *svc, const struct config_member *m)
+{
+	if (svc->conf.health.port)
+		return svc->conf.health.port;
+	if (m && m->conf.port)
+		return ntohs(m->conf.port);
+	for (int l = 0; l < svc->conf.listeners; l++)
+		if (svc->conf.listener[l].port)
+			return ntohs(svc->conf.listener[l].port);
+	return 0;
+}
+
+int config_health_validate(const struct poise_health_conf *h, struct poise_error *err)
+{
+	int failed = 0;
+
+	if (h->type == POISE_CHECK_NONE)
+		return 0;
+	for (size_t u = 0; u < USES && !failed; u++)
+		failed = check_use(h, &uses[u], err);
+	if (!failed)
+		failed = check_times(h, err);
+	if (!failed)
+		failed = check_texts(h, err);
+	return failed ? poise_error_about(err, "health") : 0;
+}
+
+int config_health_port(const struct config_service *svc, struct poise_error *err)
+{
+	const unsigned int without = BIT(NONE) | BIT(ICMP) | BIT(EXEC);
+
+	if (without & 1u << svc->conf.health.type || config_check_port(svc, NULL))
+		return 0;
+	poise_fail(err, POISE_E_CONFLICT, "which port? the service listens on every one");
+	poise_error_remedy(err, "say port");
+	return poise_error_about(err, "health");
+}
