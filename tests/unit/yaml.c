@@ -353,11 +353,11 @@ static const struct fault {
 	{WEB "    health: { path: /healthz }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health without a type (web.yaml:5)", ""},
 	{WEB "    health: htpp\n", POISE_E_BAD_VALUE,
-	 "service \"web\": health: type htpp: not one of: none, tcp, http, https, udp, dns, icmp, "
+	 "service \"web\": health type htpp: not one of: none, tcp, http, https, udp, dns, icmp, "
 	 "grpc, exec (web.yaml:5)",
 	 "did you mean http?"},
 	{WEB "    health: { type: http, pth: /healthz }\n", POISE_E_UNKNOWN_KEY,
-	 "service \"web\": health: pth: no such health key (web.yaml:5)", "did you mean path?"},
+	 "service \"web\": health pth: no such health key (web.yaml:5)", "did you mean path?"},
 	{WEB "    health: { type: http, status: 20x }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health: 20x: no list of statuses, like 200-399,404 (web.yaml:5)", ""},
 	{WEB "    health: { type: http, body-regex: \"a(\" }\n", POISE_E_BAD_VALUE,
@@ -366,7 +366,7 @@ static const struct fault {
 	 "service \"web\": health: a check of type exec needs command (web.yaml:5)", ""},
 	{WEB "    health: { type: tcp, timeout: 3s }\n", POISE_E_CONFLICT,
 	 "service \"web\": health: timeout 3s is longer than interval 2s (web.yaml:5)", ""},
-	{WEB "    hold-down: 5m\n", POISE_E_UNSUPPORTED,
+	{WEB "    passive: yes\n", POISE_E_UNSUPPORTED,
 	 "service \"web\": passive: " NOT_YET " (web.yaml:5)", ""},
 	/* listeners */
 	{"services:\n  - name: web\n    listen: [ 192.0.2.1 ]\n", POISE_E_BAD_VALUE,
