@@ -8,6 +8,7 @@
 
 #include "quic.h"
 #include "ranges.h"
+#include "scratch.h"
 
 /* The member that the table gives to every packet at this place; NULL: look closer. */
 static __always_inline struct poise_member *find_table(const struct packet *p,
@@ -81,21 +82,34 @@ static __always_inline struct flow find_flow(const struct packet *p,
 	};
 }
 
+/* The thorough way. */
+static __always_inline answer_t find_closely(struct xdp_md *ctx, const struct packet *p,
+					     struct poise_service_rec *rec, bool quic)
+{
+	struct scratch *s = scratch_get();
+
+	if (!s)
+		return DROP(BROKEN);
+	s->flow = find_flow(p, rec, stamp_seconds());
+	if (quic)
+		quic_bind(ctx, &s->flow, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
+	if (rec->track == POISE_TRACK_OFF)
+		return s->flow.bound ? s->flow.bound : table_choose(&s->flow);
+	return track(&s->flow);
+}
+
 /* ctx NULL: a fragment, which is never QUIC's (RFC 9000 section 14). */
 static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
 				     struct poise_service_rec *rec)
 {
-	__u32 current = 0, found, seconds;
-	struct flow f;
+	__u32 current = 0, found;
 
 	/* One look for most: neither of the two. */
 	if (UNLIKELY(rec->flags & (POISE_S_RANGES | POISE_S_QUIC))) {
 		if (ranges_denied(p, rec))
 			return DROP(SOURCE);
-		if (ctx && rec->flags & POISE_S_QUIC && p->proto == IPPROTO_UDP) {
-			f = find_flow(p, rec, stamp_seconds());
-			return quic_track(ctx, &f, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
-		}
+		if (ctx && rec->flags & POISE_S_QUIC && p->proto == IPPROTO_UDP)
+			return find_closely(ctx, p, rec, true);
 	}
 	if (rec->track != POISE_TRACK_ALWAYS) {
 		__u32 entry = table_entry(rec->table_at, rec->table_size, p->place);
@@ -107,18 +121,14 @@ static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
 		if (LIKELY(member_usable(m, p->service, rec->rung) && !member_fades(m) &&
 			   (off || (!(entry & POISE_ENTRY_MIXED) && !rec->base_size))))
 			return current;
-		if (off) {
-			f = find_flow(p, rec, 0);
-			return table_choose(&f);
-		}
+		if (off)
+			return find_closely(ctx, p, rec, false);
 	}
-	seconds = stamp_seconds();
-	found = find_word(p, rec, seconds);
+	found = find_word(p, rec, stamp_seconds());
 	/* A word that says what the table says may have to go: track_go_on knows. */
 	if (LIKELY(found && found != current))
 		return found;
-	f = find_flow(p, rec, seconds);
-	return track(&f);
+	return find_closely(ctx, p, rec, false);
 }
 
 #endif

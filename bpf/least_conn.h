@@ -9,26 +9,47 @@
 #include "load.h"
 
 #define LEAST_CONN_STRIDE 64 /* members a call of least_conn_some, which costs as much as five */
-#define LEAST_CONN_CALLS  (POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE)
 
-__noinline int least_conn_some(struct flow *f, struct pick *best, __u32 at)
+/* Sixteen slots at once: a roster begins where a value of the map does. */
+static __always_inline bool least_conn_words(struct pick *best, struct loads *loads, struct flow *f,
+					     __u32 first, __u32 left)
 {
-	struct poise_service_rec *rec;
+	__u32 value = first / POISE_WORDS;
+	const struct poise_words *slots = bpf_map_lookup_elem(&table, &value);
 
-	if (!f || !best)
+	if (!slots)
+		return false;
+	for (__u32 k = 0; k < POISE_WORDS && k < left; k++)
+		if (!load_compare(best, loads, f, ONCE(slots->w[k])))
+			return false;
+	return true;
+}
+
+/* The members from slot `first` on, of which `left` are left. */
+__noinline int least_conn_some(struct flow *f, struct pick *best, __u32 first, __u32 left)
+{
+	struct loads loads;
+
+	if (!f || !best || !loads_get(&loads, best->row / POISE_WORDS))
 		return 0;
-	rec = service_record(f->service, f->record);
-	if (!rec)
-		return 0;
-	for (int k = 0; k < LEAST_CONN_STRIDE && at < rec->cycle_size; k++, at++)
-		load_compare(best, f, rec, cycle_slot(rec, at));
+	for (__u32 k = 0; k < LEAST_CONN_STRIDE && k < left; k += POISE_WORDS)
+		if (!least_conn_words(best, &loads, f, first + k, left - k))
+			break;
 	return 0;
+}
+
+static __always_inline void least_conn_scan(struct flow *f, struct poise_service_rec *rec,
+					    struct pick *best)
+{
+	for (__u32 at = 0; at < POISE_LEAST_CONN_MOST && at < rec->cycle_size;
+	     at += LEAST_CONN_STRIDE)
+		least_conn_some(f, best, rec->cycle_at + at, rec->cycle_size - at);
 }
 
 __noinline answer_t least_conn_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
-	struct pick best = {};
+	struct pick *best;
 	struct turn *turn;
 
 	if (!f)
@@ -37,13 +58,15 @@ __noinline answer_t least_conn_choose(struct flow *f)
 	turn = turn_get(f);
 	if (!rec || !turn)
 		return DROP(BROKEN);
-	best.draw = turn_draw(turn, f) >> 32;
-	for (__u32 k = 0; k < LEAST_CONN_CALLS; k++) {
-		if (k * LEAST_CONN_STRIDE >= rec->cycle_size)
+	best = pick_begin(turn_draw(turn, f));
+	if (!best)
+		return DROP(BROKEN);
+	for (int k = 0; k < PICK_PASSES; k++) {
+		least_conn_scan(f, rec, best);
+		if (pick_over(best, f))
 			break;
-		least_conn_some(f, &best, k * LEAST_CONN_STRIDE);
 	}
-	return best.id;
+	return best->id;
 }
 
 #endif

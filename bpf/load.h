@@ -6,31 +6,62 @@
  * A member's load is what poised counted of all other CPUs a few milliseconds ago, and what this
  * CPU counts itself, now. Each part may be negative, as flows are closed by other CPUs than opened
  * them.
+ *
+ * Nearly always the best one may take the flow, so it alone is asked, when all have been compared.
+ * If it may not, they are compared once more, each being asked before it becomes the best.
  */
 #ifndef POISE_LOAD_H
 #define POISE_LOAD_H
 
 #include "cycle.h"
+#include "scratch.h"
 
-/* The best member so far. All zero: nobody, and any is better. */
-struct pick {
-	__u64 load; /* + 1 */
-	__u32 weight;
-	__u32 tie; /* the smaller of two equals wins */
-	__u32 id;
-	__u32 draw;
+#define PICK_PASSES 2
+
+static __always_inline struct pick *pick_begin(__u64 chance)
+{
+	struct scratch *s = scratch_get();
+	struct pick *p;
+
+	if (!s)
+		return NULL;
+	p = &s->pick;
+	p->id = 0;
+	p->weight = 0;
+	p->careful = 0;
+	p->draw = chance >> 32;
+	p->row = count_place(0);
+	p->start = chance;
+	return p;
+}
+
+/* Sixteen neighbours in the rows of loads: members of a service mostly are, and a look-up costs
+ * several times what reading a load does. */
+struct loads {
+	struct poise_words *mine, *rest;
+	__u32 group;
 };
 
-static __always_inline __u32 load_of(__u32 id)
+/* False: there is no such place. (To go on without would double what the verifier has to follow.)
+ */
+static __always_inline bool loads_get(struct loads *l, __u32 group)
 {
-	__u32 place = count_place(id);
-	__u32 *mine = word_lookup(&own, place), *rest = word_lookup(&others, place);
-	__s32 load;
+	l->group = group;
+	l->mine = bpf_map_lookup_elem(&own, &group);
+	l->rest = bpf_map_lookup_elem(&others, &group);
+	return l->mine && l->rest;
+}
 
-	if (!mine || !rest)
-		return 0;
-	load = (__s32)ONCE(*mine) + (__s32)ONCE(*rest);
-	return load > 0 ? (__u32)load : 0;
+static __always_inline bool load_of(struct loads *l, __u32 place, __u32 *load)
+{
+	__s32 sum;
+
+	if (l->group != place / POISE_WORDS && !loads_get(l, place / POISE_WORDS))
+		return false;
+	place %= POISE_WORDS;
+	sum = (__s32)ONCE(l->mine->w[place]) + (__s32)ONCE(l->rest->w[place]);
+	*load = sum > 0 ? (__u32)sum : 0;
+	return true;
 }
 
 /* A number of its own for each member and draw. */
@@ -42,25 +73,51 @@ static __always_inline __u32 load_tie(__u32 id, __u32 draw)
 	return x ^ x >> 16;
 }
 
-/* Takes the member of a slot if it is better than the best so far, and may take the flow. */
-static __always_inline void load_compare(struct pick *best, const struct flow *f,
-					 const struct poise_service_rec *rec, __u32 slot)
+/* Asks on behalf of the policies that go by load. */
+__noinline int load_admitted(struct flow *f, __u32 id)
 {
-	__u32 id = POISE_CYCLE_MEMBER(slot), weight = POISE_CYCLE_WEIGHT(slot), tie;
-	__u64 load = load_of(id) + 1ull;
+	struct poise_service_rec *rec;
 
+	if (!f)
+		return 0;
+	rec = service_record(f->service, f->record);
+	return rec && admitted(f, rec, id, member_get(id), id);
+}
+
+/* Is that all? Else the best may not take the flow, and the comparison begins again. */
+static __always_inline bool pick_over(struct pick *p, struct flow *f)
+{
+	if (!p->id || p->careful || load_admitted(f, p->id))
+		return true;
+	p->id = 0;
+	p->careful = 1;
+	return false;
+}
+
+/* Takes the member of a slot if it is better than the best so far. False: no use in going on. */
+static __always_inline bool load_compare(struct pick *best, struct loads *loads, struct flow *f,
+					 __u32 slot)
+{
+	__u32 id = POISE_CYCLE_MEMBER(slot), weight = POISE_CYCLE_WEIGHT(slot), load, tie;
+	__u64 ours, theirs;
+
+	if (!load_of(loads, best->row + id, &load))
+		return false;
 	/* Weights have 16 bits, loads 31: exact, and no division. */
-	if (best->id && load * best->weight > best->load * weight)
-		return;
+	ours = (load + 1ull) * best->weight;
+	theirs = best->load * weight;
+	if (LIKELY(best->id && ours > theirs))
+		return true;
 	tie = load_tie(id, best->draw);
-	if (best->id && load * best->weight == best->load * weight && tie >= best->tie)
-		return;
-	if (!admitted(f, rec, id, member_get(id), id))
-		return;
-	best->load = load;
+	if (best->id && ours == theirs && tie >= best->tie)
+		return true;
+	if (UNLIKELY(best->careful) && !load_admitted(f, id))
+		return true;
+	best->load = load + 1ull;
 	best->weight = weight;
 	best->tie = tie;
 	best->id = id;
+	return true;
 }
 
 #endif

@@ -26,14 +26,17 @@ void run_refill(void)
 void run_use(struct instance *i)
 {
 	static struct poise_drops *dropped;
+	static struct scratch *scratch;
 	static struct turn *turned;
 	static struct pace *paced;
 	const struct poise_meta *m;
 
 	free(dropped);
+	free(scratch);
 	free(turned);
 	free(paced);
 	dropped = NULL;
+	scratch = NULL;
 	turned = NULL;
 	paced = NULL;
 	if (!i)
@@ -42,7 +45,8 @@ void run_use(struct instance *i)
 	dropped = calloc(m->services, sizeof(*dropped));
 	turned = calloc((size_t)m->cpus * m->services, sizeof(*turned));
 	paced = calloc(m->services, sizeof(*paced));
-	if (!dropped || !turned || !paced)
+	scratch = calloc(m->cpus, sizeof(*scratch));
+	if (!dropped || !turned || !paced || !scratch)
 		abort();
 	i->drops = dropped;
 	native_map(&meta, i->meta, 1);
@@ -65,6 +69,7 @@ void run_use(struct instance *i)
 	native_map(&limits, &limited, 1);
 	native_map(&turns, turned, m->cpus * m->services);
 	native_map(&paces, paced, m->services);
+	native_map(&scratches, scratch, m->cpus);
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = m->flow_buckets - 1;

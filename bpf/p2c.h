@@ -18,52 +18,63 @@
 #define P2C_PARTS POISE_CHOICES_MAX
 #define P2C_STEP  6364136223846793005ull /* of Knuth's generator; its high half is used */
 
-struct drawn {
-	__u64 chance;
-	__u64 taken; /* bit per part */
-	__u32 members;
-	__u32 first; /* where the parts begin */
-};
-
 /* 0 .. n-1 at random. */
-static __always_inline __u32 p2c_below(struct drawn *d, __u32 n)
+static __always_inline __u32 p2c_below(struct pick *p, __u32 n)
 {
-	d->chance = d->chance * P2C_STEP + POISE_GOLD;
-	return (d->chance >> 32) * n >> 32;
+	p->chance = p->chance * P2C_STEP + POISE_GOLD;
+	return (p->chance >> 32) * n >> 32;
 }
 
 /* The next part: of the first n + 1, another than before. */
-static __always_inline __u32 p2c_part(struct drawn *d, __u32 n)
+static __always_inline __u32 p2c_part(struct pick *p, __u32 n)
 {
-	__u32 part = p2c_below(d, n + 1);
+	__u32 part = p2c_below(p, n + 1);
 
-	if (d->taken >> (part & (P2C_PARTS - 1)) & 1)
+	if (p->taken >> (part & (P2C_PARTS - 1)) & 1)
 		part = n;
-	d->taken |= 1ull << (part & (P2C_PARTS - 1));
+	p->taken |= 1ull << (part & (P2C_PARTS - 1));
 	return part;
 }
 
 /* A place of the roster in this part. */
-static __always_inline __u32 p2c_place(struct drawn *d, __u32 part)
+static __always_inline __u32 p2c_place(struct pick *p, __u32 part, __u32 members)
 {
 	__u32 from = part, to, at;
 
-	if (d->members > P2C_PARTS) {
-		from = part * d->members / P2C_PARTS;
-		to = (part + 1) * d->members / P2C_PARTS;
-		from += p2c_below(d, to - from);
+	if (members > P2C_PARTS) {
+		from = part * members / P2C_PARTS;
+		to = (part + 1) * members / P2C_PARTS;
+		from += p2c_below(p, to - from);
 	}
-	at = d->first + from;
-	return at < d->members ? at : at - d->members;
+	at = poise_table_slot(p->draw, members) + from;
+	return at < members ? at : at - members;
+}
+
+/* Each time the same are drawn. */
+static __always_inline void p2c_draw(struct flow *f, struct poise_service_rec *rec,
+				     struct pick *best)
+{
+	__u32 members = rec->cycle_size, parts = members < P2C_PARTS ? members : P2C_PARTS;
+	__u32 part = parts > rec->choices ? parts - rec->choices : 0;
+	struct loads loads;
+
+	best->chance = best->start;
+	best->taken = 0;
+	if (!loads_get(&loads, best->row / POISE_WORDS))
+		return;
+	for (int k = 0; k < POISE_CHOICES_MAX && part < parts; k++, part++) {
+		__u32 at = p2c_place(best, p2c_part(best, part), members);
+
+		if (!load_compare(best, &loads, f, cycle_slot(rec, at)))
+			break;
+	}
 }
 
 __noinline answer_t p2c_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
-	struct pick best = {};
-	struct drawn d = {};
+	struct pick *best;
 	struct turn *turn;
-	__u32 part, parts;
 
 	if (!f)
 		return DROP(BROKEN);
@@ -71,15 +82,15 @@ __noinline answer_t p2c_choose(struct flow *f)
 	turn = turn_get(f);
 	if (!rec || !turn)
 		return DROP(BROKEN);
-	d.chance = turn_draw(turn, f);
-	d.members = rec->cycle_size;
-	d.first = poise_table_slot(d.chance, d.members);
-	parts = d.members < P2C_PARTS ? d.members : P2C_PARTS;
-	part = parts > rec->choices ? parts - rec->choices : 0;
-	best.draw = d.chance >> 32;
-	for (int k = 0; k < POISE_CHOICES_MAX && part < parts; k++, part++)
-		load_compare(&best, f, rec, cycle_slot(rec, p2c_place(&d, p2c_part(&d, part))));
-	return best.id;
+	best = pick_begin(turn_draw(turn, f));
+	if (!best)
+		return DROP(BROKEN);
+	for (int k = 0; k < PICK_PASSES; k++) {
+		p2c_draw(f, rec, best);
+		if (pick_over(best, f))
+			break;
+	}
+	return best->id;
 }
 
 #endif

@@ -137,21 +137,12 @@ __noinline __u32 quic(struct xdp_md *ctx, __u32 service, __u32 record, __u32 whe
 	return member_keeps(member_get(member), service, true) ? member : 0;
 }
 
-/* Where a UDP packet of a service with QUIC goes. What an id says binds the flow as well: what
- * carries none, and errors about it, follow. Takes no stack worth speaking of: track needs it. */
-__noinline answer_t quic_track(struct xdp_md *ctx, struct flow *f, __u32 where, __u32 length)
+/* What an id says binds the flow as well: what carries none, and errors about it, follow. */
+static __always_inline void quic_bind(struct xdp_md *ctx, struct flow *f, __u32 where, __u32 length)
 {
-	struct poise_service_rec *rec;
-
-	if (!f)
-		return DROP(BROKEN);
 	f->bound = quic(ctx, f->service, f->record, where, length);
 	if (f->bound)
 		count_reason(f->service, POISE_R_QUIC);
-	rec = service_record(f->service, f->record);
-	if (rec && rec->track == POISE_TRACK_OFF)
-		return f->bound ? f->bound : table_choose(f);
-	return track(f);
 }
 
 #endif

@@ -334,7 +334,7 @@ POISE_ASSERT_SIZE(struct poise_range, 24);
 
 /*
  * Slots of the same map hold cycles: those whom a policy goes through for new flows. A slot names a
- * member by its id, with its weight if the policy goes by load.
+ * member by its id, with its weight if the policy goes by load. A cycle begins with a value of the map.
  */
 #define POISE_CYCLE_SLOT(id, weight) ((__u32)(id) | (__u32)(weight) << 16)
 #define POISE_CYCLE_MEMBER(slot)     ((slot)&0xffff)

@@ -33,17 +33,17 @@
 static const struct option_word policies[] = {
 	{.word = "maglev", .value = POISE_MAGLEV},
 	{.word = "source-hash", .value = POISE_SOURCE_HASH},
-	{.word = "round-robin", .value = POISE_ROUND_ROBIN, .later = true},
-	{.word = "random", .value = POISE_RANDOM, .later = true},
-	{.word = "least-conn", .value = POISE_LEAST_CONN, .later = true},
-	{.word = "p2c", .value = POISE_P2C, .later = true},
-	{.word = "latency-aware", .value = POISE_LATENCY_AWARE, .later = true},
+	{.word = "round-robin", .value = POISE_ROUND_ROBIN},
+	{.word = "random", .value = POISE_RANDOM},
+	{.word = "least-conn", .value = POISE_LEAST_CONN},
+	{.word = "p2c", .value = POISE_P2C},
+	{.word = "latency-aware", .value = POISE_LATENCY_AWARE},
 	{.word = "mh", .value = POISE_MAGLEV, .alias = true},
 	{.word = "sh", .value = POISE_SOURCE_HASH, .alias = true},
-	{.word = "rr", .value = POISE_ROUND_ROBIN, .alias = true, .later = true},
-	{.word = "wrr", .value = POISE_ROUND_ROBIN, .alias = true, .later = true},
-	{.word = "lc", .value = POISE_LEAST_CONN, .alias = true, .later = true},
-	{.word = "wlc", .value = POISE_LEAST_CONN, .alias = true, .later = true},
+	{.word = "rr", .value = POISE_ROUND_ROBIN, .alias = true},
+	{.word = "wrr", .value = POISE_ROUND_ROBIN, .alias = true},
+	{.word = "lc", .value = POISE_LEAST_CONN, .alias = true},
+	{.word = "wlc", .value = POISE_LEAST_CONN, .alias = true},
 	{0},
 };
 
@@ -140,9 +140,16 @@ static const struct option_word announces[] = {
 /* Within a scope in the order in which save, help and the manual show them. */
 const struct option poise_options[] = {
 	{SERVICE(policy), .key = "policy", .type = OPTION_ENUM, .fallback = "maglev",
-	 .always_saved = true, .words = policies, .argument = "maglev|source-hash",
+	 .always_saved = true, .words = policies,
+	 .argument = "maglev|source-hash|round-robin|random|least-conn|p2c|latency-aware",
 	 .help = "How a new flow's backend is chosen: by a hash of its 5-tuple, or of its source "
-		 "address alone."},
+		 "address alone; in turn; by chance; by fewest flows, of all backends or the best "
+		 "of a few by chance; by latency (until that is measured: by chance)."},
+	{SERVICE(choices), .key = "choices", .type = OPTION_U8, .fallback = "auto", .zero = "auto",
+	 .min = POISE_CHOICES_MIN, .max = POISE_CHOICES_MAX, .argument = "auto|2..64",
+	 .help = "How many backends policy p2c draws for a new flow, to take the one of fewest "
+		 "flows; "
+		 "auto: 4, or all if there are fewer."},
 	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .always_saved = true,
 	 .words = modes, .argument = "l2|ipip|gue",
 	 .help = "How a packet reaches its backend: by MAC rewrite on a shared network, or "

@@ -143,13 +143,15 @@ static bool cycle_anew(const struct plan_service *ps)
 
 /* ---- both -------------------------------------------------------------------------------------*/
 
+/* At a multiple of `align`, a power of two; what is passed over for it is lost to this transaction
+ * alone. */
 static int place(struct plan *p, struct config_service *svc, const char *what, __u32 slots,
-		 __u32 *at, struct poise_error *err)
+		 __u32 align, __u32 *at, struct poise_error *err)
 {
 	const struct gaps_pool pool = {p->i->meta->table_slots, conf_slots, rec_slots};
 
 	gaps_find(&p->slots, p->i, &pool);
-	*at = gaps_take(&p->slots, slots);
+	*at = (gaps_take(&p->slots, slots + align - 1) + align - 1) & ~(align - 1);
 	return *at ? 0 : no_slots(p, svc, what, slots, err);
 }
 
@@ -161,10 +163,10 @@ int plan_tables(struct plan *p, struct poise_error *err)
 		struct poise_service_conf *conf = &svc->conf;
 
 		if (start_over(&p->service[s]) &&
-		    place(p, svc, "table", conf->table_slots, &conf->table_at, err))
+		    place(p, svc, "table", conf->table_slots, 1, &conf->table_at, err))
 			return -1;
 		if (cycle_anew(&p->service[s]) &&
-		    place(p, svc, "cycle", conf->cycle_slots, &conf->cycle_at, err))
+		    place(p, svc, "cycle", conf->cycle_slots, POISE_WORDS, &conf->cycle_at, err))
 			return -1;
 	}
 	return 0;

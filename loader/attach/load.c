@@ -67,11 +67,12 @@ static int set_knobs(struct load *l, struct poise_error *err)
 static int size_unpinned(const struct load *l, struct poise_error *err)
 {
 	__u32 services = bpf_map__max_entries(l->skel->maps.services);
-	__u32 lines = services * (__u32)libbpf_num_possible_cpus();
+	__u32 cpus = (__u32)libbpf_num_possible_cpus();
 
-	if (bpf_map__set_max_entries(l->skel->maps.turns, lines) ||
+	if (bpf_map__set_max_entries(l->skel->maps.turns, services * cpus) ||
+	    bpf_map__set_max_entries(l->skel->maps.scratches, cpus) ||
 	    bpf_map__set_max_entries(l->skel->maps.paces, services))
-		return poise_fail_errno(err, "cannot size maps turns and paces");
+		return poise_fail_errno(err, "cannot size the maps of the program itself");
 	return 0;
 }
 

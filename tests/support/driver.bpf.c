@@ -8,6 +8,8 @@
  * mixed: makes a new packet of a few flows each time, of kinds at random; with many repeats
  * millions of operations pass in seconds. A run does not restore the packet between repeats, so the
  * frame is written anew each time and whatever grew is taken off.
+ *
+ * fresh: opens one flow after another, as many as are wanted.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -16,6 +18,7 @@
 
 #define ETH_HLEN 14
 #define PROTO_AT 23 /* of IPv4 without options */
+#define SADDR_AT 26
 #define SPORT_AT 34
 #define FLAGS_AT 47
 #define TCP	 6
@@ -128,6 +131,32 @@ int mixed(struct xdp_md *ctx)
 	p[FLAGS_AT] = flags_of(kind);
 	*(__u16 *)(p + SPORT_AT) = (__u16)(r >> 32) & m->flows;
 	wait_for_peer(m);
+	bpf_tail_call(ctx, &under_test, 0);
+	return XDP_ABORTED;
+}
+
+/* Each packet opens a flow of its own, from another address; if DRIVER_RST is among the kinds, the
+ * next packet ends it. */
+SEC("xdp")
+int fresh(struct xdp_md *ctx)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct driver_mix *m = bpf_map_lookup_elem(&mix, &cpu);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 kind = DRIVER_SYN, flow;
+	__u8 *p = data;
+
+	if (!m || data + DRIVER_FRAME > end)
+		return XDP_ABORTED;
+	for (int k = 0; k < DRIVER_FRAME; k++)
+		p[k] = m->frame[k];
+	flow = m->sequence++;
+	if (m->kinds & DRIVER_RST) {
+		kind = flow & 1 ? DRIVER_RST : DRIVER_SYN;
+		flow >>= 1;
+	}
+	*(__u32 *)(p + SADDR_AT) ^= flow & m->flows;
+	p[FLAGS_AT] = flags_of(kind);
 	bpf_tail_call(ctx, &under_test, 0);
 	return XDP_ABORTED;
 }

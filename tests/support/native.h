@@ -43,6 +43,18 @@ int native_send(const struct native *n, struct frame *out, const char *words);
 /* As native_send, and the member that counted the packet; 0 if none did. */
 __u16 native_to(const struct native *n, const char *words);
 
+#define NATIVE_SYN 0x02
+#define NATIVE_RST 0x04
+#define NATIVE_ACK 0x10
+
+/* The same by the million: a packet of the k-th flow, which is f (IPv4 and TCP, without tags) with
+ * another client's address and port, with these flags. The last byte of the MAC address that it
+ * leaves for, which is that of the member's address; 0 if it does not leave. */
+__u8 native_flow(const struct frame *f, __u32 k, __u8 flags);
+
+/* As if poised had beaten its heart just now, or never did. */
+void native_beat(const struct native *n, bool runs);
+
 /* Sums over CPUs. */
 struct poise_counter native_counts(const struct native *n, __u16 member);
 /* opened - closed, which must also be what `own` says. */

@@ -212,18 +212,10 @@ static void open_driver(struct rig *r)
 				       BPF_ANY));
 }
 
-void rig_open(struct rig *r, const char *yaml)
+void rig_open_with(struct rig *r, const char *yaml, const struct config_limits *limits)
 {
-	struct config cfg = {.has_limits = true,
-			     .limits = {.services = RIG_SERVICES,
-					.backends = RIG_BACKENDS,
-					.listeners = 256,
-					.flow_slots = 4096,
-					.table_slots = 1 << 20,
-					.paths = 32,
-					.ranges = 1024},
-			     .has_hash_key = true,
-			     .hash_key = {1, 2}};
+	struct config cfg = {
+		.has_limits = true, .limits = *limits, .has_hash_key = true, .hash_key = {1, 2}};
 	struct poise_error err = {0};
 	bool created;
 
@@ -258,6 +250,19 @@ void rig_answer(struct rig *r, const char *but)
 			r->cfg->address[a].conf.put = POISE_PUT_MARKED;
 		}
 	rig_commit(r);
+}
+
+void rig_open(struct rig *r, const char *yaml)
+{
+	static const struct config_limits limits = {.services = RIG_SERVICES,
+						    .backends = RIG_BACKENDS,
+						    .listeners = 256,
+						    .flow_slots = 4096,
+						    .table_slots = 1 << 20,
+						    .paths = 32,
+						    .ranges = 1024};
+
+	rig_open_with(r, yaml, &limits);
 }
 
 void rig_close(struct rig *r)

@@ -44,6 +44,8 @@ struct rig {
  * it cannot. A suite that opens rigs has .fini = place_cleanup, so that a test that fails leaves
  * none either. */
 void rig_open(struct rig *r, const char *yaml);
+/* The same with limits of the test's own; rig_count is for those of rig_open. */
+void rig_open_with(struct rig *r, const char *yaml, const struct config_limits *limits);
 /* Applies a file to what is there, as `poise apply` does. */
 void rig_apply(struct rig *r, const char *yaml);
 /* Commits r->cfg as the test has changed it. */

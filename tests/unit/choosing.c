@@ -33,7 +33,7 @@ static void open_with(const char *policy, unsigned int members)
 		      policy);
 	for (unsigned int k = 1; k <= members; k++)
 		at += sprintf(at, "      - address: 10.3.0.%u\n", k);
-	native_open(&n, yaml, 1024);
+	native_open(&n, yaml, 65536);
 	service = native_service(&n, "web");
 	rec = native_record(&n, service);
 }

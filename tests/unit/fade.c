@@ -5,8 +5,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "maps/fade.h"
 #include "maps/text.h"
@@ -28,23 +26,13 @@ static const char yaml[] =
 static struct native n;
 static __u64 began; /* CLOCK_REALTIME */
 
-/* As if poised beat its heart just now. */
-static void beat(bool runs)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	n.i->meta->heartbeat = runs ? t.tv_sec * SECOND + t.tv_nsec : 0;
-	n.i->meta->daemon_pid = (__u32)getpid();
-}
-
 static void setup(void)
 {
 	native_open(&n, yaml, 1 << 18); /* no flow has to go for another */
 	config_service_named(n.cfg, "load")->conf.policy = POISE_LEAST_CONN;
 	native_commit(&n);
 	run_set_seconds(instance_stamp_now(n.i));
-	beat(true);
+	native_beat(&n, true);
 }
 
 static void teardown(void)
@@ -176,10 +164,10 @@ Test(fade, not_the_first_who_is_up)
 
 Test(fade, nobody_without_poised)
 {
-	beat(false);
+	native_beat(&n, false);
 	set_admin("10.3.0.4", POISE_ENABLED);
 	cr_assert_not(fades("10.3.0.4"));
-	beat(true);
+	native_beat(&n, true);
 	cr_assert_not(at(0), "nor when it starts");
 	cr_assert_not(fades("10.3.0.4"));
 }

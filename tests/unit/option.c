@@ -66,6 +66,7 @@ Test(option, defaults)
 		const char *key, *value;
 	} promised[] = {
 		{OPTION_SERVICE, "policy", "maglev"},
+		{OPTION_SERVICE, "choices", "auto"},
 		{OPTION_SERVICE, "table-size", "auto"},
 		{OPTION_SERVICE, "track", "auto"},
 		{OPTION_SERVICE, "idle", "2h15m"},
@@ -165,6 +166,12 @@ static const struct {
 	{OPTION_SERVICE, "policy", "source-hash", POISE_SOURCE_HASH, "source-hash"},
 	{OPTION_SERVICE, "policy", "sh", POISE_SOURCE_HASH, "source-hash"},
 	{OPTION_SERVICE, "policy", "mh", POISE_MAGLEV, "maglev"},
+	{OPTION_SERVICE, "policy", "wrr", POISE_ROUND_ROBIN, "round-robin"},
+	{OPTION_SERVICE, "policy", "rr", POISE_ROUND_ROBIN, "round-robin"},
+	{OPTION_SERVICE, "policy", "lc", POISE_LEAST_CONN, "least-conn"},
+	{OPTION_SERVICE, "policy", "wlc", POISE_LEAST_CONN, "least-conn"},
+	{OPTION_SERVICE, "choices", "auto", 0, "auto"},
+	{OPTION_SERVICE, "choices", "64", 64, "64"},
 	{OPTION_SERVICE, "forward", "l2", POISE_L2, "l2"},
 	{OPTION_SERVICE, "forward", "dr", POISE_L2, "l2"},
 	{OPTION_SERVICE, "forward", "tun", POISE_IPIP, "ipip"},
@@ -217,21 +224,18 @@ Test(option, values)
 	}
 }
 
-#define NOT_YET ": not in this version"
+#define NOT_YET	 ": not in this version"
+#define POLICIES "maglev, source-hash, round-robin, random, least-conn, p2c, latency-aware"
 
 static const struct {
 	enum option_scope scope : 16;
 	enum poise_code code : 16;
 	const char *key, *in, *error, *remedy;
 } bad[] = {
-	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "policy", "p2c", "policy p2c" NOT_YET,
-	 "choose from: maglev, source-hash"},
-	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "policy", "wlc", "policy wlc" NOT_YET,
-	 "choose from: maglev, source-hash"},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "policy", "maglv",
-	 "policy maglv: not one of: maglev, source-hash", "did you mean maglev?"},
-	{OPTION_SERVICE, POISE_E_BAD_VALUE, "policy", "",
-	 "policy \"\": not one of: maglev, source-hash", ""},
+	 "policy maglv: not one of: " POLICIES, "did you mean maglev?"},
+	{OPTION_SERVICE, POISE_E_BAD_VALUE, "policy", "", "policy \"\": not one of: " POLICIES, ""},
+	{OPTION_SERVICE, POISE_E_BAD_VALUE, "choices", "1", "choices 1: out of range: 2 to 64", ""},
 	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "nat", "forward nat" NOT_YET,
 	 "choose from: l2, ipip, gue"},
 	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "masq", "forward masq" NOT_YET,
@@ -340,7 +344,6 @@ Test(option, unknown_keys)
 		{OPTION_SERVICE, "polcy", "polcy: no such service key", "did you mean policy?"},
 		{OPTION_SERVICE, "weight", "weight: no such service key", ""},
 		{OPTION_SERVICE, "zzz", "zzz: no such service key", ""},
-		{OPTION_SERVICE, "choices", "choices: not in this version", ""},
 		{OPTION_BACKEND, "wieght", "wieght: no such backend key", "did you mean weight?"},
 		{OPTION_BACKEND, "max-conns", "max-conns: not in this version", ""},
 		{OPTION_LIMIT, "flow_slots", "flow_slots: no such limits key",
