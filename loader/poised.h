@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The daemon's parts. Two threads: the loop (fold, heartbeat, rates, next hops, signals), which
+ * The daemon's parts. Three threads: the loop (fold, heartbeat, rates, next hops, signals), which
  * never waits for the lock, and the keeper (sweep, drains, ids, last good state), which may. Each
  * has its own handle on the instance, for a handle's lock is its own.
  */
