@@ -167,7 +167,7 @@ RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 export VM_TESTS = $(filter-out %/mix %/store,$(DATAPATH)) $(VM)
 
-deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 22.04+)
+deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 24.04+)
 	@scripts/deps.sh
 
 test: deps ## Install what is missing, build, run every test

@@ -5,6 +5,7 @@
  */
 #include "args.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,12 @@ static int letters(struct cli_args *a, const char *text, struct poise_error *err
 	return 0;
 }
 
+/* Letters, or a negative number, which is refused where it is a value. */
+static bool is_word(const char *text)
+{
+	return text[0] != '-' || !text[1] || isdigit((unsigned char)text[1]);
+}
+
 int args_parse(struct cli_args *a, int argc, const char *const *argv, bool abbreviate,
 	       struct poise_error *err)
 {
@@ -131,7 +138,7 @@ int args_parse(struct cli_args *a, int argc, const char *const *argv, bool abbre
 		const char *text = argv[i];
 		int taken = 0;
 
-		if (words_only || text[0] != '-' || !text[1]) {
+		if (words_only || is_word(text)) {
 			a->word[a->words++] = text;
 		} else if (!strcmp(text, "--")) {
 			words_only = true;

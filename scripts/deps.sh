@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Installs what is missing to build, test and demonstrate poise, with apt, on Debian 12+ and
-# Ubuntu 22.04+. Elsewhere it prints the list and stops. Nothing missing: it does nothing.
+# Ubuntu 24.04+ (22.04 is told that its libbpf is too old). Elsewhere it prints the list and stops.
+# Nothing missing: it does nothing.
 set -euo pipefail
 
 # What is needed: a command, header or file : the package that brings it. One that another package
@@ -91,7 +92,7 @@ done
 
 if [ ${#missing[@]} -gt 0 ]; then
 	if ! supported; then
-		echo "poise: packages are missing, and this is neither Debian 12+ nor Ubuntu 22.04+." >&2
+		echo "poise: packages are missing, and this is neither Debian 12+ nor Ubuntu." >&2
 		echo "Install what corresponds to these, then try again:" >&2
 		printf '  %s\n' "${missing[@]}" >&2
 		exit 1

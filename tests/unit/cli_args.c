@@ -57,6 +57,18 @@ Test(args, after_two_dashes_all_are_words_and_one_dash_is_a_word)
 	args_free(&a);
 }
 
+Test(args, a_negative_number_is_a_word)
+{
+	struct cli_args a;
+
+	cr_assert_eq(PARSE(&a, NULL, false, "backend", "set", "web", "b1", "weight", "-1", "-j"),
+		     0);
+	cr_assert_eq(a.words, 6);
+	cr_assert_str_eq(a.word[5], "-1");
+	cr_assert(a.set[OPT_JSON]);
+	args_free(&a);
+}
+
 Test(args, wrong_options_are_usage_errors_that_quote_them)
 {
 	struct cli_args a;
