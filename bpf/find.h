@@ -6,6 +6,7 @@
 #ifndef POISE_FIND_H
 #define POISE_FIND_H
 
+#include "beside.h"
 #include "quic.h"
 #include "ranges.h"
 #include "scratch.h"
@@ -95,6 +96,7 @@ static __always_inline answer_t find_closely(struct xdp_md *ctx, const struct pa
 		quic_bind(ctx, &s->flow, p->l3 | (p->v6 ? QUIC_V6 : 0), p->length);
 	if (rec->track == POISE_TRACK_OFF)
 		return s->flow.bound ? s->flow.bound : table_choose(&s->flow);
+	beside_bring(&s->flow);
 	return track(&s->flow);
 }
 

@@ -55,6 +55,14 @@ static __always_inline struct poise_bucket *flow_bucket(__u64 hash)
 	return bpf_map_lookup_elem(&flows, &at);
 }
 
+/* In the table beside, while the flow table is resized. */
+static __always_inline struct poise_bucket *flow_bucket_beside(__u64 hash)
+{
+	__u32 at = hash & (poise_beside_buckets - 1);
+
+	return poise_beside_buckets ? bpf_map_lookup_elem(&flows_beside, &at) : NULL;
+}
+
 static __always_inline bool flow_is_client(__u64 word)
 {
 	return POISE_WORD_STATE(word) == POISE_FLOW_AFFINITY;

@@ -139,7 +139,10 @@ static __always_inline answer_t icmp_member(struct packet *p, struct poise_servi
 	choose_hashes(p, rec);
 	f = find_flow(p, rec, 0);
 	bucket = flow_bucket(f.hash);
-	if (flow_find(bucket, poise_flow_tag(f.hash, udp), f.service, -1, &word) >= 0)
+	if (flow_find(bucket, poise_flow_tag(f.hash, udp), f.service, -1, &word) >= 0 ||
+	    (poise_beside_buckets &&
+	     flow_find(flow_bucket_beside(f.hash), poise_flow_tag(f.hash, udp), f.service, -1,
+		       &word) >= 0))
 		member = POISE_WORD_MEMBER(word);
 	if (member_keeps(member_get(member), f.service, udp))
 		return member;

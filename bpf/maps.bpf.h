@@ -25,6 +25,7 @@ POISE_ARRAY(members, struct poise_member);
 POISE_ARRAY(table, struct poise_words);
 POISE_ARRAY(paths, struct poise_path);
 POISE_ARRAY(flows, struct poise_bucket);
+POISE_ARRAY(flows_beside, struct poise_bucket); /* while the flow table is resized */
 POISE_ARRAY(fragments, struct poise_bucket);
 POISE_ARRAY(counters, struct poise_counter);
 POISE_ARRAY(own, struct poise_words); /* of poise_load */
@@ -57,11 +58,12 @@ struct {
 /* Knobs set at load: constants to the verifier, so that what they turn off costs nothing. */
 POISE_KNOB __u64 poise_key0 = 0; /* hash_key[0], [1] of meta */
 POISE_KNOB __u64 poise_key1 = 0;
-POISE_KNOB __u32 poise_bucket_mask = 0;	 /* meta.flow_buckets - 1 */
-POISE_KNOB __u32 poise_slot_mask = 0;	 /* meta.listener_slots - 1 */
-POISE_KNOB __u32 poise_seed_mask = 0;	 /* meta.listener_seeds - 1 */
-POISE_KNOB __u32 poise_services = 1;	 /* meta.services: stride of turns (turn.h) */
-POISE_KNOB __u32 poise_members = 1;	 /* meta.members: stride of counters, own, others */
-POISE_KNOB __u32 poise_jiffies_mult = 1; /* seconds = jiffies64 * mult >> 32 */
+POISE_KNOB __u32 poise_bucket_mask = 0;	   /* meta.flow_buckets - 1 */
+POISE_KNOB __u32 poise_beside_buckets = 0; /* of flows_beside; 0: there is none */
+POISE_KNOB __u32 poise_slot_mask = 0;	   /* meta.listener_slots - 1 */
+POISE_KNOB __u32 poise_seed_mask = 0;	   /* meta.listener_seeds - 1 */
+POISE_KNOB __u32 poise_services = 1;	   /* meta.services: stride of turns (turn.h) */
+POISE_KNOB __u32 poise_members = 1;	   /* meta.members: stride of counters, own, others */
+POISE_KNOB __u32 poise_jiffies_mult = 1;   /* seconds = jiffies64 * mult >> 32 */
 
 #endif

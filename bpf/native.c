@@ -56,7 +56,8 @@ void run_use(struct instance *i)
 	native_map(&members, i->members, m->members);
 	native_map(&table, i->table, poise_words_entries(m->table_slots));
 	native_map(&paths, i->paths, m->paths);
-	native_map(&flows, i->flows, m->flow_buckets);
+	native_map(&flows, i->flows, i->flow_buckets);
+	native_map(&flows_beside, i->flows_beside, i->beside_buckets);
 	native_map(&fragments, i->fragments, POISE_FRAGMENT_BUCKETS);
 	native_map(&counters, i->counters, m->cpus * m->members);
 	native_map(&own, i->own, poise_words_entries(m->cpus * m->members));
@@ -72,7 +73,8 @@ void run_use(struct instance *i)
 	native_map(&scratches, scratch, m->cpus);
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
-	poise_bucket_mask = m->flow_buckets - 1;
+	poise_bucket_mask = i->flow_buckets - 1;
+	poise_beside_buckets = i->beside_buckets;
 	poise_slot_mask = m->listener_slots - 1;
 	poise_seed_mask = m->listener_seeds - 1;
 	poise_members = m->members;

@@ -52,8 +52,12 @@ static __always_inline void sweep_word(struct sweep *s, __u64 *at)
 static long sweep_bucket(__u32 index, struct sweep *s)
 {
 	__u32 at = s->io.first + index;
-	struct poise_bucket *b = bpf_map_lookup_elem(&flows, &at);
+	struct poise_bucket *b;
 
+	if (poise_beside_buckets && s->io.beside)
+		b = bpf_map_lookup_elem(&flows_beside, &at);
+	else
+		b = bpf_map_lookup_elem(&flows, &at);
 	if (!b)
 		return 1;
 	for (int i = 0; i < POISE_BUCKET_WORDS; i++)

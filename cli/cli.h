@@ -122,6 +122,7 @@ int cmd_flows_drop(struct cli *c);
 int cmd_map_list(struct cli *c);
 int cmd_map_show(struct cli *c);
 int cmd_map_check(struct cli *c);
+int cmd_map_resize(struct cli *c);
 int cmd_attach(struct cli *c);
 int cmd_detach(struct cli *c);
 int cmd_service_add(struct cli *c);

@@ -55,7 +55,7 @@ int cmd_flows_drop(struct cli *c)
 		return ask(c);
 	if (!cli_begin(c) || take_filter(c, &f))
 		return -1;
-	io.count = c->instance->meta->flow_buckets;
+	io.count = instance_buckets(c->instance);
 	io.service = f.service ? f.service->id : 0;
 	io.member = f.member ? f.member->id : 0;
 	io.state = (__u8)f.state;

@@ -45,7 +45,7 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	VIEW(paths, "a way out", i->paths, m->paths, print_path);
 	view[n++] = (struct map_view){
 		"devmap", "a device to redirect to", NULL, sizeof(__u32), m->paths, NULL};
-	VIEW(flows, "eight flow words", i->flows, m->flow_buckets, print_bucket);
+	VIEW(flows, "eight flow words", i->flows, i->flow_buckets, print_bucket);
 	VIEW(counters, "a backend's counters on a CPU", i->counters, lines, print_counter);
 	VIEW(own, "a backend's live flows on a CPU", i->own, lines, print_load);
 	VIEW(others, "a backend's live flows on the other CPUs", i->others, lines, print_load);

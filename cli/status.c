@@ -53,6 +53,16 @@ static void gather_usage(const struct cli *c, struct status *s)
 	}
 }
 
+static __u64 words_beside(const struct instance *i)
+{
+	__u64 words = 0;
+
+	for (__u32 b = i->flow_buckets; b < instance_buckets(i); b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
+			words += instance_bucket(i, b)->word[w] != 0;
+	return words;
+}
+
 static void gather_tracking(const struct cli *c, struct status *s)
 {
 	const struct poise_meta *m = c->instance->meta;
@@ -66,6 +76,11 @@ static void gather_tracking(const struct cli *c, struct status *s)
 		s->slots += n.base ? n.slots : n.differing + n.mixed;
 		s->unsettled += n.base || n.differing || n.mixed;
 	}
+	if (c->instance->beside_buckets)
+		remark(&s->notes,
+		       "the flow table is being resized: %llu flows have not moved from the old "
+		       "one",
+		       words_beside(c->instance));
 	s->pressed_ago = instance_stamp_now(c->instance) - m->pressure;
 	s->pressed = m->pressure && s->pressed_ago <= PRESSED_LATELY;
 	if (s->pressed)
@@ -78,10 +93,9 @@ static void gather_tracking(const struct cli *c, struct status *s)
 static void judge_usage(struct status *s, const struct usage *u)
 {
 	if (u->limit && (double)u->used >= FULL_AT * (double)u->limit)
-		remark(&s->problems,
-		       "%s: %llu of %llu in use (limits in the boot file count when "
-		       "the maps are created)",
-		       u->what, u->used, u->limit);
+		remark(&s->problems, "%s: %llu of %llu in use (%s)", u->what, u->used, u->limit,
+		       u == &s->flows ? "poise map resize flows N"
+				      : "limits in the boot file count when the maps are created");
 }
 
 #define NAMED_SERVICES 5 /* problems of one kind that are told one by one */

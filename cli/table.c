@@ -150,6 +150,11 @@ const struct cli_command cli_commands[] = {
 	 NO_KEYS, .help = "Forgets recorded flows; nobody is reset.",
 	 .about = "A flow that goes on is picked up by its next packet, by the service's table, "
 		  "maybe for another backend."},
+	{DEVICE, .name = "map resize", .run = cmd_map_resize, .usage = "flows N", .complete = "m-",
+	 NO_KEYS, .help = "Another size of the flow table, in slots, while packets run.",
+	 .about = "Flows move as their packets come; the old table goes once it is empty. In a "
+		  "smaller one flows that find no room go by the service's table. Limits of other "
+		  "maps count when they are created."},
 	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,
 	 .help = "Commands from a file, one a line, as one transaction: all or nothing.",
 	 .about =

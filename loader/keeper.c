@@ -49,26 +49,36 @@ struct swept {
 	__u64 generation;
 	__u64 live;
 	__u64 used;
+	__u64 beside; /* of used, in a table that is to go (attach_resize) */
 };
+
+/* Where the slice that begins at bucket `at` ends: never in two tables at once. */
+static __u32 slice_end(const struct instance *i, __u32 at)
+{
+	__u32 buckets = instance_buckets(i), end = at < i->flow_buckets ? i->flow_buckets : buckets;
+	__u32 step = (buckets + SWEEP_SLICES - 1) / SWEEP_SLICES;
+
+	return end - at < step ? end : at + step;
+}
 
 /* One sweep of the whole table in the second that began at `start`; false if it is to stop. */
 static bool keeper_sweep(struct keeper *k, __u64 start, struct swept *swept,
 			 struct poise_error *err)
 {
-	const struct poise_meta *meta = k->instance->meta;
-	__u32 step = (meta->flow_buckets + SWEEP_SLICES - 1) / SWEEP_SLICES;
-	__u32 slice = 0;
+	struct instance *i = k->instance;
+	__u32 slice = 0, end;
 
-	*swept = (struct swept){.generation = instance_sweep_begin(k->instance)};
-	for (__u32 at = 0; at < meta->flow_buckets; at += step) {
-		struct poise_sweep io = {.first = at, .count = step, .kind = POISE_SWEEP_EXPIRED};
+	*swept = (struct swept){.generation = instance_sweep_begin(i)};
+	for (__u32 at = 0; at < instance_buckets(i); at = end) {
+		struct poise_sweep io = {.first = at, .kind = POISE_SWEEP_EXPIRED};
 
-		if (step > meta->flow_buckets - at)
-			io.count = meta->flow_buckets - at;
-		if (instance_sweep_range(k->instance, &io, err) < 0)
+		end = slice_end(i, at);
+		io.count = end - at;
+		if (instance_sweep_range(i, &io, err) < 0)
 			return true;
 		swept->live += io.live;
 		swept->used += io.used;
+		swept->beside += at < i->flow_buckets ? 0 : io.used;
 		if (!keeper_wait(k, start + ++slice * (NS_PER_S / SWEEP_SLICES)))
 			return false;
 	}
@@ -92,6 +102,22 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 	if (rc > 0)
 		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
 	return rc < 0 ? -1 : 0;
+}
+
+/* A resize of the flow table whose author was killed, or whose last flow has moved. */
+static int keeper_resize(struct keeper *k, const struct swept *swept, struct poise_error *err)
+{
+	__u32 stage = POISE_FLOWS_STAGE(k->instance->meta->flow_stage);
+	__u64 left;
+
+	if (stage == POISE_FLOWS_ALONE || (stage == POISE_FLOWS_MOVING && swept->beside))
+		return 0;
+	if (attach_resize_go_on(&k->options->where, &left, err) < 0)
+		return -1;
+	if (!left)
+		log_line(LOG_LEVEL_INFO, "the flow table has %u slots now; the old one is gone",
+			 k->instance->meta->flow_buckets * POISE_BUCKET_WORDS);
+	return 0;
 }
 
 static int keeper_save(struct keeper *k, struct poise_error *err)
@@ -118,7 +144,7 @@ static void *keeper_thread(void *arg)
 		if (!keeper_sweep(k, start, &swept, &err))
 			return NULL;
 		if (err.code || keeper_housekeeping(k, &swept, &err) < 0 ||
-		    keeper_save(k, &err) < 0)
+		    keeper_resize(k, &swept, &err) < 0 || keeper_save(k, &err) < 0)
 			fault(k, &err);
 		else
 			k->told_fault = false;

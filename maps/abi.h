@@ -380,6 +380,24 @@ struct poise_bucket {
 
 POISE_ASSERT_SIZE(struct poise_bucket, 64);
 
+/*
+ * A flow table of another size (loader/attach/resize.c). Two pins take turns: `flows` and
+ * POISE_FLOWS_OTHER. meta.flow_stage says how far a resize is, and which pin holds the table in
+ * force, where programs loaded now put their words; a miss looks into the one beside it and brings
+ * the word over.
+ */
+#define POISE_FLOWS_OTHER     "flows_1"
+#define POISE_FLOWS_STAGE(s)  ((s)&3)
+#define POISE_FLOWS_PIN(s)    ((s) >> 2 & 1) /* 1: the table in force is POISE_FLOWS_OTHER */
+#define POISE_FLOWS_AT(st, p) ((__u32)(st) | (__u32)(p) << 2)
+
+enum poise_flow_stage {
+	POISE_FLOWS_ALONE = 0,
+	POISE_FLOWS_BESIDE,   /* the new table is there; programs may not look into it yet */
+	POISE_FLOWS_SWITCHED, /* the new table is in force; programs may not put words there yet */
+	POISE_FLOWS_MOVING,   /* they all do; the old table goes once it is empty */
+};
+
 /* ---- fragments ---------------------------------------------------------------------------------
  * Map `fragments`: buckets of words like those of flows, one for each fragmented datagram: tag of
  * its addresses, protocol and id, member (0: nobody's, for the host), state, stamp. A word is never
@@ -521,7 +539,7 @@ struct poise_sweep {
 	__u32 used;    /* out: words not free */
 	__u16 idle;    /* FORCE: silent for so many seconds at least */
 	__u8 state;    /* FORCE: enum poise_flow_state, 0 any */
-	__u8 spare;
+	__u8 beside;   /* 1: of the table beside the one in force */
 };
 
 POISE_ASSERT_SIZE(struct poise_sweep, 32);
@@ -788,8 +806,9 @@ struct poise_meta {
 	__u64 hash_key[2];
 	__u64 created; /* CLOCK_REALTIME, ns */
 	char instance[POISE_NAME_MAX];
-	__u32 ranges; /* the limit of source ranges of all services */
-	__u8 spare1[116];
+	__u32 ranges;	  /* the limit of source ranges of all services */
+	__u32 flow_stage; /* POISE_FLOWS_*: which pin is the flow table, and is there another */
+	__u8 spare1[112];
 
 	/* read by packets: a line of its own */
 	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */

@@ -11,8 +11,8 @@
  *    current was the base table's choice and their own base went unrecorded meanwhile; that base
  *    still answers for them.)
  *  - A service that has come to record everything, for T: nothing goes on unrecorded any more. Of
- *    TCP for twice as long: a record of a flow met in its middle may be all there is of it, and must
- *    not be held to the short timeout that follows before it has had its time.
+ *    TCP for twice as long: a record of a flow met in its middle may be all there is of it, and
+ * must not be held to the short timeout that follows before it has had its time.
  *
  * What breaks a slot's time takes the mark `aging` off its entry: whoever makes it differ or agree
  * (derived_entry), and a packet that goes by a word where current is base (bpf/track.h). Here are

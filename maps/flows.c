@@ -20,12 +20,12 @@
 
 static __u64 word_at(const struct instance *i, __u32 bucket, int slot)
 {
-	return __atomic_load_n(&i->flows[bucket].word[slot], __ATOMIC_RELAXED);
+	return __atomic_load_n(&instance_bucket(i, bucket)->word[slot], __ATOMIC_RELAXED);
 }
 
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
 {
-	for (__u32 b = 0; b < i->meta->flow_buckets; b++)
+	for (__u32 b = 0; b < instance_buckets(i); b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
 			__u64 word = word_at(i, b, w);
 
@@ -98,9 +98,9 @@ static bool may_be(const struct search *s, __u64 word)
 }
 
 /* As the datapath finds it: the first word with the flow's tag. */
-static bool try_port(const struct search *s, __u32 client_port, __u64 hash)
+static bool try_bucket(const struct search *s, __u32 client_port, __u64 hash, __u32 bucket)
 {
-	__u32 tag = poise_flow_tag(hash, is_udp(s)), bucket = hash & (s->i->meta->flow_buckets - 1);
+	__u32 tag = poise_flow_tag(hash, is_udp(s));
 
 	for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
 		struct instance_client_flow flow = {
@@ -115,6 +115,19 @@ static bool try_port(const struct search *s, __u32 client_port, __u64 hash)
 	return true;
 }
 
+static bool try_port(const struct search *s, __u32 client_port, __u64 hash)
+{
+	const struct instance *i = s->i;
+	__u32 bucket = hash & (i->flow_buckets - 1);
+
+	if (!try_bucket(s, client_port, hash, bucket))
+		return false;
+	if (!i->beside_buckets)
+		return true;
+	bucket = i->flow_buckets + (hash & (i->beside_buckets - 1));
+	return try_bucket(s, client_port, hash, bucket);
+}
+
 static void try_ports(const struct search *s)
 {
 	__u64 hash[AHEAD];
@@ -125,8 +138,7 @@ static void try_ports(const struct search *s)
 		if (port >= PORTS)
 			continue;
 		hash[port % AHEAD] = hash_of(s, port);
-		__builtin_prefetch(
-			&s->i->flows[hash[port % AHEAD] & (s->i->meta->flow_buckets - 1)]);
+		__builtin_prefetch(&s->i->flows[hash[port % AHEAD] & (s->i->flow_buckets - 1)]);
 	}
 }
 
@@ -143,9 +155,12 @@ static void try_word(const struct search *s, __u32 bucket, __u64 word, struct fo
 {
 	__u64 high = (__u64)(POISE_WORD_TAG(word) & ~POISE_TAG_UDP) << 32;
 	const __u64 *key = s->i->meta->hash_key;
+	bool beside = bucket >= s->i->flow_buckets;
+	__u32 buckets = beside ? s->i->beside_buckets : s->i->flow_buckets;
 	__u32 ports;
 
-	for (__u64 low = bucket; low < 1ull << 33; low += s->i->meta->flow_buckets) {
+	for (__u64 low = bucket - (beside ? s->i->flow_buckets : 0); low < 1ull << 33;
+	     low += buckets) {
 		if (!poise_flow_ports(s->client, &s->l->addr, high + low, s->l->proto, key[0],
 				      key[1], &ports))
 			continue;
@@ -164,7 +179,7 @@ static __u64 each_word(const struct search *s, struct found *f)
 {
 	__u64 n = 0;
 
-	for (__u32 b = 0; b < s->i->meta->flow_buckets; b++)
+	for (__u32 b = 0; b < instance_buckets(s->i); b++)
 		for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
 			__u64 word = word_at(s->i, b, k);
 
@@ -188,7 +203,7 @@ static int by_port(const void *a, const void *b)
 
 static int try_words(const struct search *s, struct poise_error *err)
 {
-	__u64 words = each_word(s, NULL), tries = words * (1ull << 33) / s->i->meta->flow_buckets;
+	__u64 words = each_word(s, NULL), tries = words * (1ull << 33) / s->i->flow_buckets;
 	struct found f = {0};
 
 	if (tries > TRIES_MAX)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flow_table.h"
 #include "sizes.h"
 #include "store.h"
 
@@ -141,6 +142,11 @@ static int open_maps(struct instance *i, const char *root, const char *name,
 		     struct poise_error *err)
 {
 	for (size_t m = 0; m < instance_maps_count; m++) {
+		if (sizes_is_flows(&instance_maps[m])) {
+			if (flow_table_open(i, err))
+				return -1;
+			continue;
+		}
 		if (open_map(i, &instance_maps[m], err))
 			return m || errno != ENOENT ? -1 : no_instance(i, root, name, err);
 		if (!m && check_identity(i, root, name, err))
@@ -206,6 +212,8 @@ void instance_close(struct instance *i)
 	if (!i)
 		return;
 	/* meta last: it says how large the others are */
+	if (!i->anonymous)
+		flow_table_close(i);
 	for (size_t m = instance_maps_count; m-- > 0;)
 		if (*sizes_field(i, &instance_maps[m]))
 			munmap(*sizes_field(i, &instance_maps[m]),
@@ -275,6 +283,7 @@ struct instance *instance_anonymous(const struct config_limits *limits)
 		else
 			*sizes_field(i, &instance_maps[m]) = memcpy(memory, &sizes, sizeof(sizes));
 	}
+	i->flow_buckets = i->meta->flow_buckets;
 	instance_format(i, "anonymous", limits, hash_key);
 	i->identity = *i->meta;
 	return i;

@@ -37,6 +37,10 @@ struct instance {
 	__u32 *table;
 	struct poise_path *paths;
 	struct poise_bucket *flows;
+	struct poise_bucket *flows_beside;  /* while the flow table is resized; else NULL */
+	__u32 flow_buckets, beside_buckets; /* mapped of either */
+	__u32 flow_stage;		    /* meta's when they were mapped ... */
+	__u32 swept_stage;		    /* ... and when the sweep under way began */
 	struct poise_counter *counters;
 	poise_load *own;
 	poise_load *others;
@@ -51,10 +55,28 @@ struct instance {
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */
-	int sweep_fd;		    /* pinned program prog_sweep; -1 if absent (unit tests) */
+	int sweep_fd;			 /* pinned program prog_sweep; -1 if absent (unit tests) */
 	bool anonymous;		    /* tests: maps are plain memory, no grace periods, no locks */
 	struct poise_meta identity; /* meta's first part as it was when opened: the true sizes */
 };
+
+/* Buckets are counted through: those of the table in force, then those of one beside it. */
+static inline __u32 instance_buckets(const struct instance *i)
+{
+	return i->flow_buckets + i->beside_buckets;
+}
+
+static inline struct poise_bucket *instance_bucket(const struct instance *i, __u32 bucket)
+{
+	return bucket < i->flow_buckets ? &i->flows[bucket]
+					: &i->flows_beside[bucket - i->flow_buckets];
+}
+
+/* The pin of the flow table in force, or of the other one, at this stage (meta.flow_stage). */
+static inline const char *instance_flows_pin(__u32 stage, bool other)
+{
+	return POISE_FLOWS_PIN(stage) == other ? "flows" : POISE_FLOWS_OTHER;
+}
 
 /* Opens the pins. Errors: no bpffs, no instance (remedy: start poised, or poise attach DEV), ABI
  * newer or older than ours, no privileges. */
@@ -127,7 +149,7 @@ int instance_tick(struct instance *i, __u64 now_realtime_ns, struct poise_error 
 /* A full sweep of the flow table through the pinned program; updates meta.flows_*, and frees ids
  * that turned to ashes before a grace period before it. Lock held. */
 int instance_sweep(struct instance *i, struct poise_error *err);
-/* Part of a sweep: buckets [first, first + count), any count. */
+/* Part of a sweep: buckets [first, first + count) of instance_buckets, any count. */
 int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct poise_error *err);
 /* The same as instance_sweep without the lock but for its end, for a sweep that is spread over
  * time: begin (waits for a grace period if ids wait to be free; what it returns is for end), every

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "derive.h"
+#include "flow_table.h"
 #include "path.h"
 
 /* `poise reset` may have removed the directory, and somebody made another, while we waited. */
@@ -49,6 +50,10 @@ int instance_lock(struct instance *i, struct poise_error *err)
 		}
 	}
 	i->locked = true;
+	if (flow_table_refresh(i, err)) {
+		instance_unlock(i);
+		return -1;
+	}
 	recover(i);
 	return 0;
 }

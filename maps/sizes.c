@@ -124,6 +124,11 @@ __u32 instance_map_entries(const char *map, const struct config_limits *limits, 
 	return entries(&meta, map);
 }
 
+bool sizes_is_flows(const struct instance_map *map)
+{
+	return map->field == offsetof(struct instance, flows);
+}
+
 __u32 sizes_held(const struct instance *i, const struct instance_map *map)
 {
 	return i->meta ? entries(i->meta, map->name) : 1;

@@ -21,6 +21,8 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits);
 __u32 sizes_held(const struct instance *i, const struct instance_map *map);
 size_t sizes_bytes(const struct instance *i, const struct instance_map *map);
 __u32 sizes_cpus(void);
+/* The one whose pin and size may change (flow_table.h). */
+bool sizes_is_flows(const struct instance_map *map);
 
 static inline void **sizes_field(struct instance *i, const struct instance_map *map)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "flow_table.h"
 #include "store.h"
 
 /* An anonymous instance has no packets and no kernel: its words of void members just go. */
@@ -14,7 +15,7 @@ static void sweep_memory(struct instance *i, struct poise_sweep *io)
 {
 	for (__u32 b = io->first; b < io->first + io->count; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
-			__u64 *word = &i->flows[b].word[w];
+			__u64 *word = &(io->beside ? i->flows_beside : i->flows)[b].word[w];
 			__u32 state = POISE_WORD_STATE(*word);
 			const struct poise_member *m = &i->members[POISE_WORD_MEMBER(*word)];
 
@@ -57,13 +58,16 @@ int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct pois
 {
 	__u32 first = io->first, end = io->first + io->count, freed = 0, live = 0, used = 0;
 
-	if (end > i->meta->flow_buckets || end < first)
-		end = i->meta->flow_buckets;
-	for (__u32 at = first; at < end; at += POISE_SWEEP_BUCKETS) {
+	if (end > instance_buckets(i) || end < first)
+		end = instance_buckets(i);
+	for (__u32 at = first, step; at < end; at += step) {
 		struct poise_sweep some = *io;
+		__u32 stop = at < i->flow_buckets && end > i->flow_buckets ? i->flow_buckets : end;
 
-		some.first = at;
-		some.count = end - at < POISE_SWEEP_BUCKETS ? end - at : POISE_SWEEP_BUCKETS;
+		some.beside = at >= i->flow_buckets;
+		some.first = some.beside ? at - i->flow_buckets : at;
+		step = stop - at < POISE_SWEEP_BUCKETS ? stop - at : POISE_SWEEP_BUCKETS;
+		some.count = step;
 		some.freed = some.live = some.used = 0;
 		if (sweep_some(i, &some, err))
 			return -1;
@@ -88,9 +92,24 @@ static void release_paths(struct instance *i, __u64 generation)
 	}
 }
 
+/* While the programs may not be those of meta.flow_stage yet, the sweeper may not know which of two
+ * tables is which; then it does its work, but proves nothing. */
+static bool proves(const struct instance *i)
+{
+	__u32 stage = POISE_FLOWS_STAGE(i->meta->flow_stage);
+
+	return stage == POISE_FLOWS_ALONE || stage == POISE_FLOWS_MOVING;
+}
+
 __u64 instance_sweep_begin(struct instance *i)
 {
-	__u64 generation = __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE);
+	__u64 generation;
+
+	/* A sweep of a table that is no longer in force proves as little. */
+	if (flow_table_refresh(i, NULL))
+		return 0;
+	i->swept_stage = i->flow_stage;
+	generation = __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE);
 
 	/* What is committed but not yet derived may still be read by packets. */
 	if (__atomic_load_n(&i->meta->applied, __ATOMIC_ACQUIRE) != generation)
@@ -108,7 +127,7 @@ void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 
 	store64(&i->meta->flows_live, live);
 	store64(&i->meta->flows_used, used);
 	store64(&i->meta->sweep_completed, (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec);
-	if (i->meta->swept < generation) {
+	if (i->meta->swept < generation && proves(i) && i->swept_stage == i->meta->flow_stage) {
 		release_paths(i, generation);
 		store64(&i->meta->swept, generation);
 	}
@@ -116,12 +135,13 @@ void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 
 
 int instance_sweep(struct instance *i, struct poise_error *err)
 {
-	struct poise_sweep all = {.count = i->meta->flow_buckets};
+	struct poise_sweep all = {.count = instance_buckets(i)};
 	__u64 generation = i->meta->committed;
 
 	/* stamps of a generation's removals are above it */
 	if (i->meta->swept < generation && i->meta->graced <= generation)
 		instance_grace(i);
+	i->swept_stage = i->flow_stage;
 	if (instance_sweep_range(i, &all, err))
 		return -1;
 	instance_sweep_end(i, generation, all.live, all.used);

@@ -39,6 +39,19 @@ int attach_list(struct instance *i, struct attach_state **list, struct poise_err
  * starts. */
 int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
 
+/*
+ * Puts a flow table of `buckets` (a power of two) in force while packets run; its flows move as
+ * their packets come. Returns 0 with the words left in the old table in *left: once there are none,
+ * attach_resize_go_on removes it. An old one that is not empty yet refuses another resize, of
+ * another size. Killed anywhere, no flow is lost, and whoever goes on finishes.
+ */
+int attach_resize(const struct instance_where *where, __u32 buckets, __u64 *left,
+		  struct poise_error *err);
+/* Finishes what can be finished of a resize; nothing if there is none. */
+int attach_resize_go_on(const struct instance_where *where, __u64 *left, struct poise_error *err);
+/* Test hook: called before each step of a resize, with a running number; may _exit. */
+extern void (*attach_resize_step)(unsigned int n);
+
 /* Removes everything of an instance: links, programs, maps, directory. */
 int attach_reset(const struct instance_where *where, struct poise_error *err);
 

@@ -87,17 +87,23 @@ const char *attach_log_said(void);
 
 struct poise;
 
-/* Makes the object use d's pinned maps, of which none may be missing or of another shape. */
-int attach_maps_reuse(struct poise *skel, const struct attach_dir *d, struct poise_error *err);
+/* Makes the object use d's pinned maps, of which none may be missing or of another shape; the flow
+ * tables as meta.flow_stage says. */
+int attach_maps_reuse(struct poise *skel, const struct attach_dir *d, __u32 stage,
+		      struct poise_error *err);
 /* Sizes maps that are to be made. */
 int attach_maps_size(struct poise *skel, const struct config_limits *limits,
 		     struct poise_error *err);
 int attach_maps_pin(struct poise *skel, const struct attach_dir *d, struct poise_error *err);
 void attach_maps_unpin(const struct attach_dir *d);
 /* *complete: an earlier creation came to its end, only then does meta carry the magic number. The
- * hash key is copied out then. */
+ * hash key and the stage of a resize are copied out then. */
 int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_key[2],
-			 struct poise_error *err);
+			 __u32 *flow_stage, struct poise_error *err);
+
+/* load.c: with the lock held, loads the program over the maps that are there, as meta.flow_stage
+ * says, and has every device run it. */
+int attach_load_anew(const struct attach_dir *d, struct poise_error *err);
 /* poise_jiffies_mult: 2^32 / HZ, measured. */
 int attach_clock(__u32 *mult, struct poise_error *err);
 

@@ -24,6 +24,7 @@ struct load {
 	struct poise *skel;
 	struct config_limits limits;
 	__u64 hash_key[2];
+	__u32 flow_stage;
 	bool fresh; /* the maps are to be made: known once the old ones have been looked for */
 };
 
@@ -54,6 +55,8 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	skel->rodata->poise_key0 = l->hash_key[0];
 	skel->rodata->poise_key1 = l->hash_key[1];
 	skel->rodata->poise_bucket_mask = bpf_map__max_entries(skel->maps.flows) - 1;
+	if (POISE_FLOWS_STAGE(l->flow_stage) != POISE_FLOWS_ALONE)
+		skel->rodata->poise_beside_buckets = bpf_map__max_entries(skel->maps.flows_beside);
 	skel->rodata->poise_slot_mask = bpf_map__max_entries(skel->maps.listeners) - 1;
 	skel->rodata->poise_seed_mask =
 		bpf_map__max_entries(skel->maps.listener_seeds) * POISE_WORDS - 1;
@@ -121,14 +124,14 @@ static int load_object(struct load *l, struct poise_error *err)
 	int rc;
 
 	attach_pin_leftover(l->dir.path);
-	if (attach_maps_complete(&l->dir, &complete, l->hash_key, err))
+	if (attach_maps_complete(&l->dir, &complete, l->hash_key, &l->flow_stage, err))
 		return -1;
 	l->fresh = !complete;
 	l->skel = poise__open();
 	if (!l->skel)
 		return poise_fail_errno(err, "cannot open the built-in BPF object");
 	if (l->fresh ? attach_maps_size(l->skel, &l->limits, err)
-		     : attach_maps_reuse(l->skel, &l->dir, err))
+		     : attach_maps_reuse(l->skel, &l->dir, l->flow_stage, err))
 		return -1;
 	if (size_unpinned(l, err) || set_knobs(l, err))
 		return -1;
@@ -178,6 +181,17 @@ static int publish(struct load *l, const char *name, struct poise_error *err)
 	if (l->fresh && format(l, name, err))
 		return -1;
 	return attach_replace_all(l->dir.path, xdp, err);
+}
+
+int attach_load_anew(const struct attach_dir *d, struct poise_error *err)
+{
+	struct load l = {.dir = *d};
+	int rc = load_object(&l, err);
+
+	if (!rc)
+		rc = publish(&l, NULL, err);
+	poise__destroy(l.skel);
+	return rc;
 }
 
 /* A creation that failed leaves nothing; what was there before stays. */

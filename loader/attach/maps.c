@@ -38,7 +38,7 @@ static struct bpf_map *find(struct poise *skel, const char *name, struct poise_e
 }
 
 int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_key[2],
-			 struct poise_error *err)
+			 __u32 *flow_stage, struct poise_error *err)
 {
 	char path[PATH_MAX];
 	struct bpf_map_info info = {0};
@@ -47,6 +47,7 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 	int fd = bpf_obj_get(attach_path(path, sizeof(path), d->path, "meta"));
 
 	*complete = false;
+	*flow_stage = 0;
 	if (fd < 0)
 		return errno == ENOENT ? 0 : poise_fail_errno(err, "cannot open %s", path);
 	if (bpf_obj_get_info_by_fd(fd, &info, &size) || info.value_size != sizeof(*meta)) {
@@ -59,8 +60,10 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 	if (meta == MAP_FAILED)
 		return poise_fail_errno(err, "cannot map %s", path);
 	*complete = meta->magic == POISE_MAGIC;
-	if (*complete)
+	if (*complete) {
 		memcpy(hash_key, meta->hash_key, sizeof(meta->hash_key));
+		*flow_stage = meta->flow_stage;
+	}
 	munmap(meta, sizeof(*meta));
 	return 0;
 }
@@ -95,18 +98,18 @@ static bool same_shape(const struct bpf_map *map, int fd, struct bpf_map_info *i
 	       (info->map_flags & ~KERNEL_FLAGS) == bpf_map__map_flags(map);
 }
 
-static int reuse_one(struct bpf_map *map, const struct attach_dir *d, struct poise_error *err)
+static int reuse_one(struct bpf_map *map, const char *pin, const struct attach_dir *d,
+		     struct poise_error *err)
 {
 	char path[PATH_MAX];
 	struct bpf_map_info info = {0};
 	int rc = -1, fd;
 
-	fd = bpf_obj_get(attach_path(path, sizeof(path), d->path, bpf_map__name(map)));
+	fd = bpf_obj_get(attach_path(path, sizeof(path), d->path, pin));
 	if (fd < 0) {
 		if (errno != ENOENT)
 			return poise_fail_errno(err, "cannot open %s", path);
-		poise_fail(err, POISE_E_CORRUPT, "map %s is missing from %s", bpf_map__name(map),
-			   d->path);
+		poise_fail(err, POISE_E_CORRUPT, "map %s is missing from %s", pin, d->path);
 		return repair_remedy(d, err);
 	}
 	if (!same_shape(map, fd, &info)) {
@@ -144,14 +147,20 @@ static int check_sizes(struct poise *skel, const struct attach_dir *d, struct po
 	return repair_remedy(d, err);
 }
 
-int attach_maps_reuse(struct poise *skel, const struct attach_dir *d, struct poise_error *err)
+int attach_maps_reuse(struct poise *skel, const struct attach_dir *d, __u32 stage,
+		      struct poise_error *err)
 {
 	for (size_t k = 0; k < MAPS; k++) {
 		struct bpf_map *map = find(skel, names[k], err);
+		bool flows = map == skel->maps.flows;
 
-		if (!map || reuse_one(map, d, err))
+		if (!map ||
+		    reuse_one(map, flows ? instance_flows_pin(stage, false) : names[k], d, err))
 			return -1;
 	}
+	if (POISE_FLOWS_STAGE(stage) != POISE_FLOWS_ALONE &&
+	    reuse_one(skel->maps.flows_beside, instance_flows_pin(stage, true), d, err))
+		return -1;
 	return check_sizes(skel, d, err);
 }
 

@@ -83,6 +83,7 @@ Test(schema, what_is_looked_at)
 		{"flows --count", "flows_count", 0},
 		{"flows client 198.51.100.1 web", "flows_client", 0},
 		{"flows drop web", "flows_drop", 0},
+		{"map resize flows 64k", "map_resize", 0},
 		{"service list", "service_list", 0},
 		{"address list", "address_list", 0},
 		{"health test web 10.0.0.1", "health_test", 3},

@@ -355,7 +355,7 @@ void rig_refill(const struct rig *r)
 
 void rig_forget(struct rig *r)
 {
-	memset(r->i->flows, 0, r->i->meta->flow_buckets * sizeof(struct poise_bucket));
+	memset(r->i->flows, 0, r->i->flow_buckets * sizeof(struct poise_bucket));
 	memset(r->i->fragments, 0, POISE_FRAGMENT_BUCKETS * sizeof(struct poise_bucket));
 }
 
@@ -363,7 +363,7 @@ __u64 *rig_word(const struct rig *r)
 {
 	__u64 *found = NULL;
 
-	for (__u32 b = 0; b < r->i->meta->flow_buckets; b++)
+	for (__u32 b = 0; b < r->i->flow_buckets; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
 			if (!r->i->flows[b].word[w])
 				continue;
