@@ -7,7 +7,7 @@
 #ifndef POISE_ADMIT_H
 #define POISE_ADMIT_H
 
-#include "member.h"
+#include "hold.h"
 #include "stamp.h"
 
 /* A member that fades in (maps/fade.h) takes its share of the flows that come to it, unless nobody
@@ -28,9 +28,9 @@ __noinline int admit_fading(struct poise_member *m, __u64 draw)
 static __always_inline bool admitted(const struct flow *f, const struct poise_service_rec *rec,
 				     __u32 id, struct poise_member *m, __u32 apart)
 {
-	(void)id;
 	return member_usable(m, f->service, rec->rung) &&
-	       (LIKELY(!member_fades(m)) || admit_fading(m, f->place + apart * POISE_GOLD));
+	       (LIKELY(!member_fades(m)) || admit_fading(m, f->place + apart * POISE_GOLD)) &&
+	       !hold_full(m, id, f->has);
 }
 
 #endif

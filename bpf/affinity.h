@@ -12,7 +12,7 @@
 #ifndef POISE_AFFINITY_H
 #define POISE_AFFINITY_H
 
-#include "admit.h"
+#include "hold.h"
 #include "record.h"
 
 static __always_inline __u64 affinity_word(const struct flow *f,
@@ -22,31 +22,26 @@ static __always_inline __u64 affinity_word(const struct flow *f,
 			 stamp_low(POISE_FLOW_AFFINITY, rec->affinity, f->seconds));
 }
 
-/* The member that the client's flows go to; 0: none that may be chosen. */
+/* The member that the client's flows go to; 0: none that may take this one. */
 __noinline __u32 affinity_get(struct flow *f)
 {
 	struct poise_service_rec *rec;
 	struct poise_bucket *b;
-	__u64 word = 0, now;
-	__u32 member;
-	int slot;
+	struct poise_member *m;
+	__u64 word = 0;
 
 	if (!f)
 		return 0;
 	rec = service_record(f->service, f->record);
 	b = flow_bucket(f->client);
-	if (!rec || !b)
+	if (!rec || client_find(b, poise_flow_tag(f->client, 0), f->service, -1, &word) < 0 ||
+	    stamp_expired(word, rec->affinity, f->seconds))
 		return 0;
-	slot = client_find(b, poise_flow_tag(f->client, 0), f->service, -1, &word);
-	member = POISE_WORD_MEMBER(word);
-	if (slot < 0 || stamp_expired(word, rec->affinity, f->seconds) ||
-	    !member_usable(member_get(member), f->service, rec->rung))
+	m = member_get(POISE_WORD_MEMBER(word));
+	if (!member_usable(m, f->service, rec->rung) ||
+	    hold_full(m, POISE_WORD_MEMBER(word), f->has))
 		return 0;
-	now = affinity_word(f, rec, member);
-	/* Who else moves it on does so to the same second, or to another member for a reason. */
-	if (now != word)
-		flow_swap(&b->word[slot & 7], word, now, false);
-	return member;
+	return POISE_WORD_MEMBER(word);
 }
 
 /* The client's flows go to this member from now on; false if another CPU was quicker. */
@@ -67,11 +62,11 @@ __noinline int affinity_put(struct flow *f, __u32 member)
 	word = affinity_word(f, rec, member);
 	slot = client_find(b, poise_flow_tag(f->client, 0), f->service, -1, &old);
 	if (slot >= 0)
-		return flow_swap(&b->word[slot & 7], old, word, true);
-	recorded = record(b, f->service, word, f->seconds);
+		return word == old || flow_swap(&b->word[slot & 7], old, word, SWAP_FLOW);
+	recorded = record(b, f->service, word, f->seconds, 0);
 	if (recorded == RECORD_FULL)
 		count_reason(f->service, POISE_R_UNRECORDED);
-	return recorded != RECORD_AGAIN;
+	return recorded == RECORDED || recorded == RECORD_FULL;
 }
 
 #endif

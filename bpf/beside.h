@@ -41,13 +41,13 @@ static __always_inline void beside_fetch(__u64 hash, __u32 tag, const struct flo
 	if (slot < 0)
 		return;
 	if (flow_is_dead(word, f->seconds)) {
-		flow_swap(&from->word[slot & 7], word, 0, false);
+		flow_swap(&from->word[slot & 7], word, 0, 0);
 		return;
 	}
-	recorded = record(to, f->service, word, f->seconds);
+	recorded = record(to, f->service, word, f->seconds, 0);
 	if (recorded == RECORD_FULL)
 		count_reason(f->service, POISE_R_UNRECORDED);
-	if (flow_swap(&from->word[slot & 7], word, 0, false) && recorded == RECORDED)
+	if (flow_swap(&from->word[slot & 7], word, 0, 0) && recorded == RECORDED)
 		beside_uncount(word);
 }
 

@@ -26,26 +26,42 @@ static __always_inline void count_packet(__u32 member, __u32 bytes)
 	c->bytes += bytes;
 }
 
-static __always_inline void count_gauge(__u32 member, bool opened)
+/* The count of all CPUs, where there is one (hold.h). */
+static __always_inline void count_held(__u32 member, __s32 more)
+{
+	__u32 *count = word_lookup(&held, member);
+
+	if (count)
+		__sync_fetch_and_add(count, more);
+}
+
+static __always_inline void count_gauge(__u32 member, bool opened, bool placed)
 {
 	__u32 place = count_place(member);
 	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
 	poise_load *load = (poise_load *)word_lookup(&own, place);
+	__s32 more = opened ? 1 : -1;
+	__u64 before;
 
 	if (!c || !load)
 		return;
-	__sync_fetch_and_add(opened ? &c->opened : &c->closed, 1);
-	__sync_fetch_and_add(load, opened ? 1 : -1);
+	before = __sync_fetch_and_add(opened ? &c->opened : &c->closed, 1);
+	__sync_fetch_and_add(load, more);
+	if (!(before & POISE_COUNT_HELD))
+		more = 0;
+	if (UNLIKELY(more - placed))
+		count_held(member, more - placed);
 }
 
-static __always_inline void count_opened(__u32 member)
+/* placed: the flow is in the count of all CPUs already. */
+static __always_inline void count_opened(__u32 member, bool placed)
 {
-	count_gauge(member, true);
+	count_gauge(member, true, placed);
 }
 
 static __always_inline void count_closed(__u32 member)
 {
-	count_gauge(member, false);
+	count_gauge(member, false, false);
 }
 
 static __always_inline void count_reason(__u32 service, __u32 reason)

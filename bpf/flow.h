@@ -29,9 +29,11 @@ static __always_inline bool flow_is_live(__u64 word)
 	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
 }
 
-/* Puts `to` in place of `from` and counts; 0 if somebody else was quicker. again: the slot now
- * holds another flow, even if its member is the same. */
-__noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int again)
+#define SWAP_FLOW   0x1 /* the slot now holds another flow, even if its member is the same */
+#define SWAP_PLACED 0x2 /* that has its place at the member already (hold.h) */
+
+/* Puts `to` in place of `from` and counts; 0 if somebody else was quicker. how: SWAP_*. */
+__noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int how)
 {
 	bool was, is;
 
@@ -39,12 +41,12 @@ __noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int again)
 		return 0;
 	was = flow_is_live(from);
 	is = flow_is_live(to);
-	if (!again && was == is && POISE_WORD_MEMBER(from) == POISE_WORD_MEMBER(to))
+	if (!(how & SWAP_FLOW) && was == is && POISE_WORD_MEMBER(from) == POISE_WORD_MEMBER(to))
 		return 1;
 	if (was)
 		count_closed(POISE_WORD_MEMBER(from));
 	if (is)
-		count_opened(POISE_WORD_MEMBER(to));
+		count_opened(POISE_WORD_MEMBER(to), !!(how & SWAP_PLACED));
 	return 1;
 }
 

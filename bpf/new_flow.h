@@ -12,37 +12,57 @@
 #include "pace.h"
 #include "pressure.h"
 
+/* Beyond every reason: look again, for another CPU was quicker. */
+#define NEW_FLOW_AGAIN (DROP_BIT | POISE_REASON_SLOTS)
+
 /* base: whom it would have if nothing were known of it. */
 static __always_inline answer_t new_flow(struct flow *f, const struct poise_service_rec *rec,
 					 __u32 base)
 {
-	answer_t member, other;
+	answer_t member = 0;
 
 	/* A flow that moves, because its backend let it go, was taken before. */
 	if (UNLIKELY(rec->rate) && !(f->has & (FLOW_PACED | FLOW_MOVES)) && !pace_take(f))
 		return DROP(RATE);
-	member = rec->affinity ? affinity_get(f) : 0;
-	if (member)
+	f->has |= FLOW_NEW;
+	if (rec->affinity)
+		member = affinity_get(f);
+	if (!member)
+		member = pressure_choose(f, rec, base);
+	if (IS_DROP(member))
 		return member;
-	member = pressure_choose(f, rec, base);
-	if (!rec->affinity || IS_DROP(member) || affinity_put(f, member))
-		return member;
-	/* Another CPU has begun a flow of this client at the same time. */
-	other = affinity_get(f);
-	return other ? other : member;
+	/* Somebody took the last place, or the client has begun another flow. */
+	if (!hold_take(f, member) || (rec->affinity && !affinity_put(f, member)))
+		return NEW_FLOW_AGAIN;
+	return member;
 }
 
-/* Its word stands, or there was no room for it. */
+/* Its word stands. */
 static __always_inline void new_flow_begun(struct flow *f)
+{
+	f->has &= ~FLOW_PACED;
+	f->held = 0;
+}
+
+/* It stood, and was withdrawn and counted as closed, since another CPU's did too. */
+static __always_inline void new_flow_withdrawn(struct flow *f)
+{
+	f->held = 0;
+}
+
+/* There was no room for it. */
+static __always_inline void new_flow_unrecorded(struct flow *f)
 {
 	f->has &= ~FLOW_PACED;
 }
 
-/* It was refused, or another CPU has begun it. */
+/* What it took and has no word for. */
 static __always_inline void new_flow_over(struct flow *f)
 {
 	if (UNLIKELY(f->has & FLOW_PACED))
 		pace_return(f);
+	if (UNLIKELY(f->held))
+		hold_return(f);
 }
 
 #endif

@@ -60,9 +60,11 @@ struct flow {
 	__u32 seconds; /* now, on the stamps' clock (stamp.h) */
 	__u32 kind;    /* enum packet_kind */
 	__u32 bound;   /* the member that the packet itself names (quic.h), 0: none */
-	__u32 has;     /* FLOW_* */
+	__u16 has;     /* FLOW_* */
+	__u16 held;    /* the member at which it has a place (hold.h), but no word yet; 0: none */
 };
 
+#define FLOW_NEW   0x4 /* surely new here, so that limits apply */
 #define FLOW_MOVES 0x1 /* it had a member, which lets it go */
 #define FLOW_PACED 0x2 /* it has taken from the service's rate (pace.h), and no word stands yet */
 

@@ -29,7 +29,8 @@ static __always_inline answer_t pressure_choose(struct flow *f, const struct poi
 		return policy_choose(f, rec);
 	count_reason(f->service, POISE_R_PRESSURE);
 	m = member_get(base);
-	if (member_usable(m, f->service, rec->rung) && !member_fades(m))
+	if (member_usable(m, f->service, rec->rung) && !member_fades(m) &&
+	    !hold_full(m, base, f->has))
 		return base;
 	return table_choose(f);
 }

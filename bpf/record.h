@@ -11,7 +11,8 @@
 
 enum recorded {
 	RECORDED,
-	RECORD_AGAIN, /* somebody was quicker: look again */
+	RECORD_AGAIN,	  /* somebody was quicker: look again */
+	RECORD_WITHDRAWN, /* likewise, but it had been recorded, and was counted */
 	RECORD_FULL,
 };
 
@@ -106,15 +107,16 @@ static __always_inline enum recorded record_alone(struct poise_bucket *b, __u32 
 		return RECORDED;
 	count_reason(service, POISE_R_DUPLICATE);
 	if (other > slot) {
-		flow_swap(&b->word[other & 7], twin, 0, false);
+		flow_swap(&b->word[other & 7], twin, 0, 0);
 		return RECORDED;
 	}
-	flow_swap(&b->word[slot & 7], word, 0, false);
-	return RECORD_AGAIN;
+	flow_swap(&b->word[slot & 7], word, 0, 0);
+	return RECORD_WITHDRAWN;
 }
 
+/* how: as of flow_swap. */
 static __always_inline enum recorded record(struct poise_bucket *b, __u32 service, __u64 word,
-					    __u32 seconds)
+					    __u32 seconds, int how)
 {
 	__u64 old = 0;
 	int slot = record_slot(b, seconds, &old);
@@ -123,7 +125,7 @@ static __always_inline enum recorded record(struct poise_bucket *b, __u32 servic
 		slot = record_dead_slot(b, seconds, &old);
 	if (UNLIKELY(slot < 0))
 		return RECORD_FULL;
-	if (!flow_swap(&b->word[slot & 7], old, word, true))
+	if (!flow_swap(&b->word[slot & 7], old, word, how | SWAP_FLOW))
 		return RECORD_AGAIN;
 	if (old)
 		record_evicted(old, seconds);

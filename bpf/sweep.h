@@ -10,6 +10,7 @@
 #define POISE_SWEEP_H
 
 #include "flow.h"
+#include "hold.h"
 
 struct sweep {
 	struct poise_sweep io;
@@ -40,7 +41,7 @@ static __always_inline void sweep_word(struct sweep *s, __u64 *at)
 
 	if (!word)
 		return;
-	if (sweep_frees(s, word) && flow_swap(at, word, 0, false)) {
+	if (sweep_frees(s, word) && flow_swap(at, word, 0, 0)) {
 		s->io.freed++;
 		return;
 	}
@@ -69,6 +70,8 @@ static __always_inline int sweep(struct poise_sweep *io)
 {
 	struct sweep s = {.io = *io, .seconds = stamp_seconds()};
 
+	if (io->kind == POISE_SWEEP_HOLD || io->kind == POISE_SWEEP_LOOSE)
+		return hold(io->member, io->kind == POISE_SWEEP_HOLD);
 	if (s.io.count > POISE_SWEEP_BUCKETS)
 		s.io.count = POISE_SWEEP_BUCKETS;
 	s.io.freed = s.io.live = s.io.used = 0;

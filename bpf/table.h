@@ -56,7 +56,8 @@ struct scan {
 	__u32 best; /* member, 0 none yet */
 	__u32 rank; /* of best */
 	__u32 rung;
-	__u32 spare;
+	__u16 has;  /* FLOW_* */
+	__u16 full; /* the best rank of those who are full: nobody of a worse one comes instead */
 };
 
 /* Callback of bpf_loop, which costs ten times what looking at a member does: hence strides. */
@@ -75,6 +76,11 @@ static long scan_some(__u32 index, struct scan *s)
 		s->next = s->next + 1 < rec->members ? s->next + 1 : 0;
 		if (!member_usable(m, s->service, POISE_RANK_NEVER - 1))
 			continue;
+		if (hold_full(m, id, s->has)) {
+			if ((ONCE(m->live) & POISE_L_RANK) < s->full)
+				s->full = ONCE(m->live) & POISE_L_RANK;
+			continue;
+		}
 		if (s->best && (ONCE(m->live) & POISE_L_RANK) >= s->rank)
 			continue;
 		s->best = id;
@@ -93,10 +99,15 @@ static __always_inline answer_t table_scan(const struct flow *f, struct poise_se
 		.record = f->record,
 		.next = poise_table_slot(f->place, rec->members),
 		.left = rec->members,
+		.rank = POISE_RANK_NEVER,
 		.rung = rec->rung,
+		.has = f->has,
+		.full = POISE_RANK_NEVER,
 	};
 
 	bpf_loop(rec->members / SCAN_STRIDE + 1, scan_some, &s, 0);
+	if (s.full < s.rank)
+		return DROP(FULL);
 	return s.best ? s.best : DROP(NO_BACKEND);
 }
 

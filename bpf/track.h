@@ -15,8 +15,10 @@
 
 #include "new_flow.h"
 
-#define TRACK_TRIES 4				    /* lost races before a packet goes unrecorded */
-#define TRACK_AGAIN (DROP_BIT | POISE_REASON_SLOTS) /* beyond every reason: look again */
+#define TRACK_TRIES 4 /* lost races before a packet goes unrecorded */
+/* Beyond every reason: */
+#define TRACK_AGAIN  (DROP_BIT | (POISE_REASON_SLOTS + 1)) /* look again */
+#define TRACK_AFRESH (DROP_BIT | (POISE_REASON_SLOTS + 2)) /* a flow begins */
 
 struct track {
 	struct poise_service_rec *rec;
@@ -119,8 +121,11 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 	enum recorded recorded = RECORDED;
 	answer_t member;
 	__u64 word = 0;
+	int how;
 
 	f->has = (f->has & ~FLOW_MOVES) | (track_moves(t, f, old) ? FLOW_MOVES : 0);
+	if (UNLIKELY(f->held)) /* by a try before this one */
+		hold_return(f);
 	member = track_choose(t, f);
 	if (IS_DROP(member) || !state)
 		return member;
@@ -131,17 +136,20 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 					   f->seconds));
 	if (word)
 		track_mix(t);
-	if (slot >= 0 && !flow_swap(&t->bucket->word[slot & 7], old, word, true))
+	how = SWAP_FLOW | (f->held ? SWAP_PLACED : 0);
+	if (slot >= 0 && !flow_swap(&t->bucket->word[slot & 7], old, word, how))
 		return TRACK_AGAIN;
 	if (slot < 0 && word)
-		recorded = record(t->bucket, f->service, word, f->seconds);
-	if (recorded == RECORD_AGAIN)
-		return TRACK_AGAIN;
-	new_flow_begun(f);
-	return recorded == RECORD_FULL ? track_full(t, f, member) : member;
+		recorded = record(t->bucket, f->service, word, f->seconds, how);
+	switch (recorded) {
+	case RECORDED: new_flow_begun(f); return member;
+	case RECORD_FULL: new_flow_unrecorded(f); return track_full(t, f, member);
+	case RECORD_WITHDRAWN: new_flow_withdrawn(f); return TRACK_AGAIN;
+	default: return TRACK_AGAIN;
+	}
 }
 
-/* A flow goes on: its word as the transition table says. */
+/* A flow goes on: its word as the transition table says. Or TRACK_AFRESH. */
 static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int slot, __u64 old)
 {
 	bool udp = f->kind == PACKET_UDP;
@@ -151,12 +159,12 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 	__u32 cell;
 
 	if (!member_keeps(m, f->service, f->kind == PACKET_UDP) || (f->bound && f->bound != member))
-		return track_begin(t, f, slot, old);
+		return TRACK_AFRESH;
 	cell = flow_transition(old, f->kind, f->seconds,
 			       stamp_timeout(t->rec, POISE_WORD_STATE(old), udp),
 			       member_usable(m, f->service, t->rec->rung));
 	if (cell & CELL_AFRESH)
-		return track_begin(t, f, slot, old);
+		return TRACK_AFRESH;
 	if (!(cell & CELL_KEEP))
 		word = flow_word(t->tag, member,
 				 stamp_low(cell, stamp_timeout(t->rec, cell, udp), f->seconds));
@@ -164,7 +172,7 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 		word = 0;
 	else
 		track_mix(t);
-	if (word == old || flow_swap(&t->bucket->word[slot & 7], old, word, false))
+	if (word == old || flow_swap(&t->bucket->word[slot & 7], old, word, 0))
 		return member;
 	return TRACK_AGAIN;
 }
@@ -172,17 +180,21 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 /* Again and again, as long as other CPUs are quicker. */
 static __always_inline answer_t track_try(struct track *t, struct flow *f)
 {
-	answer_t answer;
+	answer_t answer = TRACK_AGAIN;
 
 	for (int i = 0; i < TRACK_TRIES; i++) {
 		__u64 word = 0;
 		int slot = flow_find(t->bucket, t->tag, f->service, -1, &word);
 
-		answer = slot < 0 ? track_begin(t, f, slot, 0) : track_go_on(t, f, slot, word);
-		if (answer != TRACK_AGAIN)
+		answer = slot < 0 ? TRACK_AFRESH : track_go_on(t, f, slot, word);
+		if (answer == TRACK_AFRESH)
+			answer = track_begin(t, f, slot, word);
+		if (answer != TRACK_AGAIN && answer != NEW_FLOW_AGAIN)
 			return answer;
 	}
-	answer = track_choose(t, f);
+	if (answer == NEW_FLOW_AGAIN)
+		return DROP(FULL);
+	answer = table_choose(f);
 	return IS_DROP(answer) ? answer : track_full(t, f, answer);
 }
 

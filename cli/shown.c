@@ -295,6 +295,8 @@ static struct json_object *backend_json(const struct shown_service *s,
 	/* What is in force, where the option has another word for "none of its own". */
 	json_object_object_del(o, "name");
 	json_object_object_del(o, "forward");
+	json_object_object_del(o, "max_conns");
+	json_add_u64(o, "max_conns", config_max_conns(&s->service->conf, m));
 	json_add_known(o, "forward",
 		       option_word(option_find(OPTION_SERVICE, "forward"),
 				   config_mode(s->service, b->member)));

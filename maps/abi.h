@@ -674,7 +674,8 @@ struct poise_service_conf {
 	__u16 fade_exponent; /* in hundredths */
 	__u8 fade_floor;     /* percent */
 	__u8 untracked; /* POISE_UNTRACKED_*: what may go on unrecorded though all is recorded */
-	__u8 spare[772];
+	__u8 limited;	/* whether any backend has max-conns, as of its last commit */
+	__u8 spare[771];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };

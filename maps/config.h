@@ -187,14 +187,26 @@ static inline bool config_by_hash(const struct poise_service_conf *conf)
 	return conf->policy == POISE_MAGLEV || conf->policy == POISE_SOURCE_HASH;
 }
 
+/* Live flows that a member may have; 0: any number. */
+static inline __u32 config_max_conns(const struct poise_service_conf *conf,
+				     const struct poise_member_conf *m)
+{
+	return m->max_conns_set ? m->max_conns : conf->max_conns;
+}
+
+/* Has any member such a limit? Commit notes it in the service's record. */
+bool config_limited(const struct config_service *svc);
+
 /* The key for whose sake every flow is recorded whatever `track` says: a backend that no hash finds
- * again is known from the flow's record alone, and what is not recorded cannot be new. NULL: none.
- */
+ * again is known from the flow's record alone, and what is not recorded is neither new nor counted.
+ * NULL: none. */
 static inline const char *config_record_key(const struct poise_service_conf *conf)
 {
 	if (!config_by_hash(conf))
 		return "policy";
-	return conf->affinity ? "affinity" : conf->rate ? "rate" : NULL;
+	if (conf->affinity || conf->rate)
+		return conf->affinity ? "affinity" : "rate";
+	return conf->limited ? "max-conns" : NULL;
 }
 
 /* Is every flow recorded? */

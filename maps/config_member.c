@@ -21,6 +21,14 @@ static int order(const struct config_member *m, const union poise_addr *addr, __
 	return cmp ? cmp : ntohs(m->conf.port) - ntohs(port);
 }
 
+bool config_limited(const struct config_service *svc)
+{
+	for (size_t m = 0; m < svc->members; m++)
+		if (config_max_conns(&svc->conf, &svc->member[m].conf))
+			return true;
+	return false;
+}
+
 /* The first member not before address and port. */
 static size_t locate(const struct config_service *svc, const union poise_addr *addr, __u16 port)
 {

@@ -189,6 +189,15 @@ static int check_ranges(const struct config_service *svc, struct poise_error *er
 	return poise_error_remedy(err, "fewer, shorter prefixes; or a second service for some");
 }
 
+/* As it will be once this is committed. */
+static const char *record_key(const struct config_service *svc)
+{
+	struct poise_service_conf conf = svc->conf;
+
+	conf.limited = config_limited(svc);
+	return config_record_key(&conf);
+}
+
 static int check_service(const struct config_service *svc, struct poise_error *err)
 {
 	size_t members = config_members_in(svc);
@@ -206,9 +215,9 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   option_word(option_find(OPTION_SERVICE, "policy"), svc->conf.policy));
 		poise_error_remedy(err, "track auto records every flow of this policy; maglev and "
 					"source-hash need no records");
-	} else if (svc->conf.track == POISE_TRACK_OFF && config_record_key(&svc->conf)) {
+	} else if (svc->conf.track == POISE_TRACK_OFF && record_key(svc)) {
 		poise_fail(err, POISE_E_CONFLICT, "track off: %s goes by the records of flows",
-			   config_record_key(&svc->conf));
+			   record_key(svc));
 		poise_error_remedy(err, "with it track auto records every flow");
 	} else if (svc->conf.table_size && svc->conf.table_size < members) {
 		poise_fail(err, POISE_E_CONFLICT, "table-size %u is less than its %zu backends",

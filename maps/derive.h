@@ -52,6 +52,13 @@ enum poise_rank derive_rank(const struct poise_member_conf *m, __u64 now_realtim
 bool instance_idle(const struct instance *i, const struct config_member *m,
 		   const struct instance_stats *stats, __u64 now_realtime_ns);
 
+/* sweep.c: one call of the sweeper's program. */
+int sweep_run(struct instance *i, struct poise_sweep *io, struct poise_error *err);
+
+/* held.c: whether the member's flows are counted in held[]. Repeatable. */
+bool held_is(const struct instance *i, __u16 id);
+void held_set(struct instance *i, __u16 id, bool holds);
+
 /* derive_member.c */
 void derive_member_use(struct instance *i, __u16 id, const struct poise_member *want);
 void derive_member_void(struct instance *i, __u16 id);

@@ -21,8 +21,21 @@ static void clear_counters(struct instance *i, __u16 id)
 		store32((__u32 *)&i->own[line], 0);
 		store32((__u32 *)&i->others[line], 0);
 	}
+	store32((__u32 *)&i->held[id], 0);
 	store_words(&i->rates[id], &rate, sizeof(rate));
 	store_words(&i->checks[id], &check, sizeof(check));
+}
+
+/* Who has a limit is counted before packets ask, and until none does. */
+static void set_max_conns(struct instance *i, __u16 id, __u32 most)
+{
+	struct poise_member *m = &i->members[id];
+
+	if (most)
+		held_set(i, id, true);
+	store32(&m->max_conns, held_is(i, id) ? most : 0);
+	if (!most)
+		held_set(i, id, false);
 }
 
 /* mode and flags lie side by side and change together. */
@@ -57,18 +70,19 @@ static __u32 fade_of(const struct instance *i, struct poise_member *m,
 	return POISE_L_FADING;
 }
 
-static void store_words_of_use(const struct instance *i, struct poise_member *m,
-			       const struct poise_member *want)
+static void store_words_of_use(struct instance *i, __u16 id, const struct poise_member *want)
 {
 	_Static_assert(offsetof(struct poise_member, flags) ==
 				       offsetof(struct poise_member, mode) + 1 &&
 			       offsetof(struct poise_member, mode) % 2 == 0,
 		       "one store for both");
+	struct poise_member *m = &i->members[id];
 	__u32 fading = fade_of(i, m, want);
 
 	store16(&m->gue_port, want->gue_port); /* before a mode that reads it */
 	store16((__u16 *)(void *)&m->mode, mode_and_flags(want));
 	store16(&m->weight, want->weight);
+	set_max_conns(i, id, want->max_conns);
 	store32(&m->live, want->live | fading);
 	if (fading)
 		return;
@@ -81,7 +95,7 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	struct poise_member *m = &i->members[id];
 
 	if (m->service == want->service) {
-		store_words_of_use(i, m, want);
+		store_words_of_use(i, id, want);
 		return;
 	}
 	clear_counters(i, id);
@@ -90,7 +104,7 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	store16(&m->port, want->port);
 	store16(&m->ordinal, want->ordinal);
 	store32(&m->live, POISE_RANK_NEVER);
-	store_words_of_use(i, m, want);
+	store_words_of_use(i, id, want);
 	store16(&m->service, want->service);
 }
 

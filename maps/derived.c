@@ -300,6 +300,7 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 		.service = d->id,
 		.ordinal = conf->ordinal,
 		.weight = conf->weight,
+		.max_conns = config_max_conns(d->conf, conf),
 		.port = conf->port,
 		.mode = conf->forward_set ? conf->forward : d->conf->forward,
 		.flags = (conf->addr.q[0] || conf->addr.w[2] != __builtin_bswap32(0xffff)

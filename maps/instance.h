@@ -196,8 +196,8 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 /* True if poised folded within the last second. */
 bool instance_daemon_runs(const struct instance *i);
 
-/* The effective state in the words of `show`: up checking draining drained leaving down disabled,
- * and the rank it gives. nexthop-less members are "unresolved". */
+/* The effective state in the words of `show`: up checking full draining drained leaving down
+ * disabled, and the rank it gives. nexthop-less members are "unresolved". */
 const char *instance_member_state(const struct instance *i, const struct config_service *svc,
 				  const struct config_member *m);
 enum poise_rank instance_member_rank(const struct config_service *svc,

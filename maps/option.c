@@ -108,7 +108,7 @@ int option_unknown(enum option_scope scope, const char *key, const char *const *
 		   struct poise_error *err)
 {
 	static const char *const later[] = {
-		"hash", "passive", "on-down", "on-none-up", "panic", "max-conns", "sorry",
+		"hash", "passive", "on-down", "on-none-up", "panic", "sorry",
 	};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;

@@ -17,6 +17,7 @@
 #define TABLE_MAX	(1u << 20)	   /* 4 MiB a service; filled in some 10 ms */
 #define SERVER_ID_MAX	0xffffffffu	   /* POISE_SERVER_ID_BYTES */
 #define RATE_MAX	10000000	   /* the clock of pace.h divides by it to 0.2 % */
+#define MAX_CONNS_MAX	(1u << 30)	   /* counts are poise_load, which has a sign */
 #define CONFIG_IDS_MAX	65535		   /* ids are 16 bits and 0 is never used */
 #define LISTENERS_MAX	(1u << 22)	   /* 64 for each of 65535 services */
 #define RANGES_MAX	(1u << 24)	   /* 256 for each of 65535 services */
@@ -240,6 +241,10 @@ const struct option poise_options[] = {
 	 .zero = "auto", .min = 1, .max = RATE_MAX, .argument = "auto|NUMBER",
 	 .help = "New flows that it takes at once after a rest; auto is a tenth of a second's, at "
 		 "least 5."},
+	{SERVICE(max_conns), .key = "max-conns", .type = OPTION_U32, .fallback = "none",
+	 .zero = "none", .min = 1, .max = MAX_CONNS_MAX, .argument = "none|NUMBER",
+	 .help = "Live flows that each backend may have; when all have as many, new ones are "
+		 "refused. Every flow is recorded then."},
 
 	{SERVICE(fade_in), .key = "fade-in", .type = OPTION_DURATION, .fallback = "auto",
 	 .ones = "auto", .max = FADE_MAX, .argument = "auto|DURATION",
@@ -257,6 +262,10 @@ const struct option poise_options[] = {
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},
+	{BACKEND(max_conns), .key = "max-conns", .type = OPTION_U32, .fallback = "default",
+	 .zero = "none", .set_offset = offsetof(struct poise_member_conf, max_conns_set), .min = 1,
+	 .max = MAX_CONNS_MAX, .argument = "none|NUMBER",
+	 .help = "Live flows that this backend may have; as many as the service says by default."},
 	{BACKEND(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "default",
 	 .set_offset = offsetof(struct poise_member_conf, forward_set), .words = modes,
 	 .argument = "l2|ipip|gue",

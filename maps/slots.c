@@ -82,6 +82,7 @@ static bool start_over(const struct plan_service *ps)
 	conf->base_at = slots ? old->base_at : 0;
 	conf->base_size = slots ? old->base_size : 0;
 	conf->base_policy = slots ? old->base_policy : 0;
+	conf->limited = config_limited(ps->svc);
 	conf->untracked = untracked(ps) & (__u8)~ps->svc->over.untracked;
 	if (ps->svc->over.base || conf->track == POISE_TRACK_OFF)
 		conf->base_at = conf->base_size = conf->base_policy = 0;

@@ -31,7 +31,7 @@ static void sweep_memory(struct instance *i, struct poise_sweep *io)
 		}
 }
 
-static int sweep_some(struct instance *i, struct poise_sweep *io, struct poise_error *err)
+int sweep_run(struct instance *i, struct poise_sweep *io, struct poise_error *err)
 {
 	struct bpf_test_run_opts opts = {
 		.sz = sizeof(opts), .ctx_in = io, .ctx_size_in = sizeof(*io)};
@@ -69,7 +69,7 @@ int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct pois
 		step = stop - at < POISE_SWEEP_BUCKETS ? stop - at : POISE_SWEEP_BUCKETS;
 		some.count = step;
 		some.freed = some.live = some.used = 0;
-		if (sweep_some(i, &some, err))
+		if (sweep_run(i, &some, err))
 			return -1;
 		freed += some.freed;
 		live += some.live;

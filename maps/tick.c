@@ -20,11 +20,11 @@
 bool instance_idle(const struct instance *i, const struct config_member *m,
 		   const struct instance_stats *stats, __u64 now_realtime_ns)
 {
-	const struct poise_service_conf *svc = store_service(i, m->conf.service);
+	const struct poise_service *s = &i->services[m->conf.service];
 
 	if (!m->id || stats->flows > 0)
 		return false;
-	if (config_records_all(svc))
+	if (s->rec[s->active & 1].track == POISE_TRACK_ALWAYS)
 		return true;
 	return now_realtime_ns > m->conf.since + SILENCE_NS && stats->has_rates &&
 	       stats->packets_rate[1] == 0 && stats->packets_rate[0] == 0;

@@ -400,6 +400,32 @@ static void quic_leaves(struct config *cfg, unsigned long argument)
 	dns->member[1].conf.server_id = 1;
 }
 
+/* ---- limits that come, change and go ----------------------------------------------------------*/
+
+static void limit_some(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.max_conns = 7;
+	named(cfg, "dns")->member[0].conf.max_conns_set = 1;
+	named(cfg, "dns")->member[0].conf.max_conns = 9;
+}
+
+static void limit_others(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.max_conns = 8;
+	member(cfg, 1)->conf.max_conns_set = 1;
+	named(cfg, "dns")->member[1].conf.max_conns_set = 1;
+	named(cfg, "dns")->member[1].conf.max_conns = 1;
+}
+
+static void limit_none(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.max_conns = 0;
+	named(cfg, "dns")->member[0].conf.max_conns_set = 0;
+}
+
 /* ---- source ranges ----------------------------------------------------------------------------*/
 
 static void ranges_some(struct config *cfg, unsigned long argument)
@@ -503,6 +529,11 @@ const struct kind kinds[] = {
 	AFTER(ranges_some, ranges_none),
 	AFTER(ranges_some, service_replace),
 	AFTER(ranges_some, set_policy),
+	KIND(limit_some),
+	AFTER(limit_some, limit_others),
+	AFTER(limit_some, limit_none),
+	AFTER(limit_some, backend_del),
+	AFTER(limit_some, service_del),
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -233,6 +233,8 @@ __s64 native_gauge(const struct native *n, __u16 member)
 	for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
 		own += n->i->own[cpu * meta->members + member];
 	cr_assert_eq(own, (__s64)(c.opened - c.closed), "own of member %u", member);
+	cr_assert_eq(n->i->held[member], n->i->members[member].max_conns ? own : 0,
+		     "member %u: %d held, of %lld", member, n->i->held[member], own);
 	return own;
 }
 

@@ -57,7 +57,7 @@ void native_beat(const struct native *n, bool runs);
 
 /* Sums over CPUs. */
 struct poise_counter native_counts(const struct native *n, __u16 member);
-/* opened - closed, which must also be what `own` says. */
+/* opened - closed, which must also be what `own` says, and with max-conns `held`. */
 __s64 native_gauge(const struct native *n, __u16 member);
 /* Live words of a member in the flow table. */
 __s64 native_live(const struct native *n, __u16 member);

@@ -56,7 +56,7 @@ static void put(int slot, __u64 w)
 {
 	bucket->word[slot] = w;
 	if (flow_is_live(w))
-		count_opened(POISE_WORD_MEMBER(w));
+		count_opened(POISE_WORD_MEMBER(w), false);
 }
 
 static void fill(__u32 state)
@@ -67,7 +67,7 @@ static void fill(__u32 state)
 
 static enum recorded add(void)
 {
-	return record(bucket, service, word(TAG, second, POISE_FLOW_NEW, 0), NOW);
+	return record(bucket, service, word(TAG, second, POISE_FLOW_NEW, 0), NOW, 0);
 }
 
 static void check_gauges(void)
@@ -177,7 +177,7 @@ Test(bucket, before_a_twin_below_we_give_way)
 	bucket->word[2] = word(TAG, first, POISE_FLOW_NEW, 0);
 	bucket->word[5] = 0;
 	count_closed(first);
-	cr_assert_eq(add(), RECORD_AGAIN);
+	cr_assert_eq(add(), RECORD_WITHDRAWN);
 	cr_assert_eq(bucket->word[2], word(TAG, first, POISE_FLOW_NEW, 0));
 	cr_assert_eq(bucket->word[5], 0);
 	cr_assert_eq(events(POISE_R_DUPLICATE), 1);

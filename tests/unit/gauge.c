@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Gauges are exact: after millions of packets of every kind, in any order, on two CPUs at once,
- * with evictions, sweeps and members whose state changes, what was opened less what was closed is
- * what a recount of the flow table finds. And one flow has one word, also if two CPUs record it at
- * once.
+ * with evictions, sweeps, members whose state changes and limits that come and go, what was opened
+ * less what was closed is what a recount of the flow table finds. And one flow has one word, also
+ * if two CPUs record it at once.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "maps/derive.h"
 #include "tests/support/native.h"
 
 #define OPERATIONS 5000000
@@ -27,7 +28,17 @@ static const char yaml[] = "services:\n"
 			   "  - name: auto\n"
 			   "    listen: [ '10.2.0.2:80', '10.2.0.2:53/udp' ]\n"
 			   "    forward: ipip\n"
-			   "    backends: [ { address: 10.3.0.4 }, { address: 10.3.0.5 } ]\n";
+			   "    backends: [ { address: 10.3.0.4 }, { address: 10.3.0.5 } ]\n"
+			   "  - name: limited\n"
+			   "    listen: [ '10.2.0.3:80', '10.2.0.3:53/udp' ]\n"
+			   "    forward: l2\n"
+			   "    affinity: yes\n"
+			   "    affinity-prefix4: 28\n"
+			   "    affinity-timeout: 3s\n"
+			   "    rate: 1000000\n"
+			   "    max-conns: 50\n"
+			   "    backends: [ { address: 10.3.0.6 }, { address: 10.3.0.7 },\n"
+			   "                { address: 10.3.0.8, max-conns: none } ]\n";
 
 static const char *const frames[] = {
 	"ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 S",  "ip4 10.1.0.0 > 10.2.0.1 | tcp 1234 > 80 A",
@@ -35,6 +46,9 @@ static const char *const frames[] = {
 	"ip4 10.1.0.0 > 10.2.0.1 | udp 1234 > 53",    "ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 S",
 	"ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 A",  "ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 FA",
 	"ip4 10.1.0.0 > 10.2.0.2 | tcp 1234 > 80 R",  "ip4 10.1.0.0 > 10.2.0.2 | udp 1234 > 53",
+	"ip4 10.1.0.0 > 10.2.0.3 | tcp 1234 > 80 S",  "ip4 10.1.0.0 > 10.2.0.3 | tcp 1234 > 80 A",
+	"ip4 10.1.0.0 > 10.2.0.3 | tcp 1234 > 80 FA", "ip4 10.1.0.0 > 10.2.0.3 | tcp 1234 > 80 R",
+	"ip4 10.1.0.0 > 10.2.0.3 | udp 1234 > 53",
 };
 
 #define FRAMES	   (sizeof(frames) / sizeof(frames[0]))
@@ -82,6 +96,16 @@ static void cpu_packet(struct cpu *c, size_t kind, __u16 client)
 	run_xdp(&r, NATIVE_DEVICE);
 }
 
+/* As commit does: a limit that comes, changes and goes while packets count. */
+static void limit(struct native *n, __u16 member, __u32 most)
+{
+	if (most)
+		held_set(n->i, member, true);
+	__atomic_store_n(&n->i->members[member].max_conns, most, __ATOMIC_RELEASE);
+	if (!most)
+		held_set(n->i, member, false);
+}
+
 /* Now and then something changes behind the packets' backs. */
 static void cpu_event(struct cpu *c, unsigned long at)
 {
@@ -91,13 +115,15 @@ static void cpu_event(struct cpu *c, unsigned long at)
 		POISE_RANK_FAILED,
 	};
 	struct poise_sweep io = {.kind = POISE_SWEEP_EXPIRED};
-	const char *addresses[] = {"10.3.0.1", "10.3.0.4"};
-	__u16 member = native_member(c->n, addresses[draw(&c->random) % 2]);
+	const char *addresses[] = {"10.3.0.1", "10.3.0.4", "10.3.0.6"};
+	__u16 member = native_member(c->n, addresses[draw(&c->random) % 3]);
 
 	c->n->i->members[member].live = lives[draw(&c->random) % 3];
 	if (c->number == 0)
 		run_set_seconds(1000 + (__u32)(at / 2000));
 	native_sweep(c->n, &io);
+	if (c->number == 0)
+		limit(c->n, native_member(c->n, "10.3.0.7"), draw(&c->random) % 3 * 30);
 }
 
 static void *cpu_run(void *arg)
