@@ -8,48 +8,38 @@
 
 #include "load.h"
 
-#define LEAST_CONN_STRIDE 64 /* members a call of least_conn_some, which costs as much as five */
+#define LEAST_CONN_STRIDE 64 /* members a call, which costs as much as five of them */
 
-/* Sixteen slots at once: a roster begins where a value of the map does. */
-static __always_inline bool least_conn_words(struct pick *best, struct loads *loads, struct flow *f,
-					     __u32 first, __u32 left)
-{
-	__u32 value = first / POISE_WORDS;
-	const struct poise_words *slots = bpf_map_lookup_elem(&table, &value);
+_Static_assert(PICK_CALLS >= 2 * POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE, "too few calls");
 
-	if (!slots)
-		return false;
-	for (__u32 k = 0; k < POISE_WORDS && k < left; k++)
-		if (!load_compare(best, loads, f, ONCE(slots->w[k])))
-			return false;
-	return true;
-}
-
-/* The members from slot `first` on, of which `left` are left. */
-__noinline int least_conn_some(struct flow *f, struct pick *best, __u32 first, __u32 left)
+__noinline int least_conn_some(struct pick *p, struct poise_service_rec *rec)
 {
 	struct loads loads;
+	__u32 at, end;
 
-	if (!f || !best || !loads_get(&loads, best->row / POISE_WORDS))
+	if (!p || !rec || !loads_get(&loads, p->row / POISE_WORDS))
 		return 0;
-	for (__u32 k = 0; k < LEAST_CONN_STRIDE && k < left; k += POISE_WORDS)
-		if (!least_conn_words(best, &loads, f, first + k, left - k))
-			break;
-	return 0;
-}
+	at = p->next;
+	end = at + LEAST_CONN_STRIDE < rec->cycle_size ? at + LEAST_CONN_STRIDE : rec->cycle_size;
+	p->next = end;
+	for (int k = 0; k < LEAST_CONN_STRIDE && at < end; k++, at++) {
+		__u32 slot = cycle_slot(rec, at);
+		__u32 place = p->row + POISE_CYCLE_MEMBER(slot);
 
-static __always_inline void least_conn_scan(struct flow *f, struct poise_service_rec *rec,
-					    struct pick *best)
-{
-	for (__u32 at = 0; at < POISE_LEAST_CONN_MOST && at < rec->cycle_size;
-	     at += LEAST_CONN_STRIDE)
-		least_conn_some(f, best, rec->cycle_at + at, rec->cycle_size - at);
+		if (place / POISE_WORDS != loads.group && !loads_get(&loads, place / POISE_WORDS))
+			break;
+		if (load_compare(p, slot, load_in(&loads, place))) {
+			p->next = at + 1;
+			break;
+		}
+	}
+	return 0;
 }
 
 __noinline answer_t least_conn_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
-	struct pick *best;
+	struct pick *pick;
 	struct turn *turn;
 
 	if (!f)
@@ -58,15 +48,10 @@ __noinline answer_t least_conn_choose(struct flow *f)
 	turn = turn_get(f);
 	if (!rec || !turn)
 		return DROP(BROKEN);
-	best = pick_begin(turn_draw(turn, f));
-	if (!best)
+	pick = pick_begin(turn_draw(turn, f));
+	if (!pick)
 		return DROP(BROKEN);
-	for (int k = 0; k < PICK_PASSES; k++) {
-		least_conn_scan(f, rec, best);
-		if (pick_over(best, f))
-			break;
-	}
-	return best->id;
+	return PICK(f, rec, pick, rec->cycle_size, least_conn_some);
 }
 
 #endif

@@ -9,6 +9,11 @@
  *
  * Nearly always the best one may take the flow, so it alone is asked, when all have been compared.
  * If it may not, they are compared once more, each being asked before it becomes the best.
+ *
+ * A policy has a function some(pick, record) that looks at a few members from pick->next on, puts
+ * the best into pick->best, and moves pick->next on; careful, it stops at the first that is better
+ * and puts it into pick->asked instead. That keeps both loops short, which is what the verifier
+ * minds, and calls few deep, which is what the stack minds.
  */
 #ifndef POISE_LOAD_H
 #define POISE_LOAD_H
@@ -16,23 +21,72 @@
 #include "cycle.h"
 #include "scratch.h"
 
-#define PICK_PASSES 2
+/* Calls of some() for a flow: twice for all that least-conn may look at, and for as many members
+ * again who may not take it. */
+#define PICK_CALLS 64
+
+static __always_inline void pick_start(struct pick *p, __u32 careful)
+{
+	p->best.slot = 0;
+	p->asked.slot = 0;
+	p->careful = careful;
+	p->next = 0;
+	p->chance = p->start;
+	p->taken = 0;
+}
 
 static __always_inline struct pick *pick_begin(__u64 chance)
 {
 	struct scratch *s = scratch_get();
-	struct pick *p;
 
 	if (!s)
 		return NULL;
-	p = &s->pick;
-	p->id = 0;
-	p->weight = 0;
-	p->careful = 0;
-	p->draw = chance >> 32;
-	p->row = count_place(0);
-	p->start = chance;
-	return p;
+	s->pick.row = count_place(0);
+	s->pick.draw = chance >> 32;
+	s->pick.start = chance;
+	pick_start(&s->pick, 0);
+	return &s->pick;
+}
+
+/* Asks on behalf of the policies that go by load. */
+__noinline int load_admitted(struct flow *f, __u32 id)
+{
+	struct poise_service_rec *rec;
+
+	if (!f)
+		return 0;
+	rec = service_record(f->service, f->record);
+	return rec && admitted(f, rec, id, member_get(id), id);
+}
+
+/* `count` members are to be looked at. The answer of the policy. */
+#define PICK(f, rec, p, count, some)                                                               \
+	({                                                                                         \
+		for (int call_ = 0; call_ < PICK_CALLS; call_++) {                                 \
+			if ((p)->next >= (count)) {                                                \
+				if (pick_over(p, f))                                               \
+					break;                                                     \
+				pick_start(p, 1);                                                  \
+			}                                                                          \
+			some(p, rec);                                                              \
+			pick_ask(p, f);                                                            \
+		}                                                                                  \
+		POISE_CYCLE_MEMBER((p)->best.slot);                                                \
+	})
+
+/* All have been looked at: is that the answer? */
+static __always_inline bool pick_over(struct pick *p, struct flow *f)
+{
+	return !p->best.slot || p->careful || load_admitted(f, POISE_CYCLE_MEMBER(p->best.slot));
+}
+
+static __always_inline void pick_ask(struct pick *p, struct flow *f)
+{
+	if (LIKELY(!p->asked.slot))
+		return;
+	if (load_admitted(f, POISE_CYCLE_MEMBER(p->asked.slot)))
+		p->best = p->asked;
+	p->asked.slot = 0;
 }
 
 /* Sixteen neighbours in the rows of loads: members of a service mostly are, and a look-up costs
@@ -52,16 +106,12 @@ static __always_inline bool loads_get(struct loads *l, __u32 group)
 	return l->mine && l->rest;
 }
 
-static __always_inline bool load_of(struct loads *l, __u32 place, __u32 *load)
+static __always_inline __u32 load_in(const struct loads *l, __u32 place)
 {
-	__s32 sum;
+	__u32 at = place % POISE_WORDS;
+	__s32 sum = (__s32)ONCE(l->mine->w[at]) + (__s32)ONCE(l->rest->w[at]);
 
-	if (l->group != place / POISE_WORDS && !loads_get(l, place / POISE_WORDS))
-		return false;
-	place %= POISE_WORDS;
-	sum = (__s32)ONCE(l->mine->w[place]) + (__s32)ONCE(l->rest->w[place]);
-	*load = sum > 0 ? (__u32)sum : 0;
-	return true;
+	return sum > 0 ? (__u32)sum : 0;
 }
 
 /* A number of its own for each member and draw. */
@@ -73,51 +123,27 @@ static __always_inline __u32 load_tie(__u32 id, __u32 draw)
 	return x ^ x >> 16;
 }
 
-/* Asks on behalf of the policies that go by load. */
-__noinline int load_admitted(struct flow *f, __u32 id)
+/* Is the member of a slot, with this load, better than the best so far? Then it is the best, or is
+ * to be asked: true. */
+static __always_inline bool load_compare(struct pick *p, __u32 slot, __u32 load)
 {
-	struct poise_service_rec *rec;
-
-	if (!f)
-		return 0;
-	rec = service_record(f->service, f->record);
-	return rec && admitted(f, rec, id, member_get(id), id);
-}
-
-/* Is that all? Else the best may not take the flow, and the comparison begins again. */
-static __always_inline bool pick_over(struct pick *p, struct flow *f)
-{
-	if (!p->id || p->careful || load_admitted(f, p->id))
-		return true;
-	p->id = 0;
-	p->careful = 1;
-	return false;
-}
-
-/* Takes the member of a slot if it is better than the best so far. False: no use in going on. */
-static __always_inline bool load_compare(struct pick *best, struct loads *loads, struct flow *f,
-					 __u32 slot)
-{
-	__u32 id = POISE_CYCLE_MEMBER(slot), weight = POISE_CYCLE_WEIGHT(slot), load, tie;
-	__u64 ours, theirs;
-
-	if (!load_of(loads, best->row + id, &load))
-		return false;
 	/* Weights have 16 bits, loads 31: exact, and no division. */
-	ours = (load + 1ull) * best->weight;
-	theirs = best->load * weight;
-	if (LIKELY(best->id && ours > theirs))
-		return true;
-	tie = load_tie(id, best->draw);
-	if (best->id && ours == theirs && tie >= best->tie)
-		return true;
-	if (UNLIKELY(best->careful) && !load_admitted(f, id))
-		return true;
-	best->load = load + 1ull;
-	best->weight = weight;
-	best->tie = tie;
-	best->id = id;
-	return true;
+	__u64 ours = (load + 1ull) * POISE_CYCLE_WEIGHT(p->best.slot);
+	__u64 theirs = (p->best.load + 1) * POISE_CYCLE_WEIGHT(slot);
+	struct rival *to = &p->best;
+	__u32 tie;
+
+	if (LIKELY(ours > theirs))
+		return false;
+	tie = load_tie(POISE_CYCLE_MEMBER(slot), p->draw);
+	if (ours == theirs && tie >= p->best.tie)
+		return false;
+	if (UNLIKELY(p->careful))
+		to = &p->asked;
+	to->load = load;
+	to->slot = slot;
+	to->tie = tie;
+	return p->careful;
 }
 
 #endif

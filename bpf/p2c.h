@@ -15,8 +15,9 @@
 
 #include "load.h"
 
-#define P2C_PARTS POISE_CHOICES_MAX
-#define P2C_STEP  6364136223846793005ull /* of Knuth's generator; its high half is used */
+#define P2C_PARTS  POISE_CHOICES_MAX
+#define P2C_STRIDE POISE_CHOICES_AUTO	  /* draws a call */
+#define P2C_STEP   6364136223846793005ull /* of Knuth's generator; its high half is used */
 
 /* 0 .. n-1 at random. */
 static __always_inline __u32 p2c_below(struct pick *p, __u32 n)
@@ -50,30 +51,32 @@ static __always_inline __u32 p2c_place(struct pick *p, __u32 part, __u32 members
 	return at < members ? at : at - members;
 }
 
-/* Each time the same are drawn. */
-static __always_inline void p2c_draw(struct flow *f, struct poise_service_rec *rec,
-				     struct pick *best)
+/* Draws some more; pick->next counts the draws. */
+__noinline int p2c_some(struct pick *p, struct poise_service_rec *rec)
 {
-	__u32 members = rec->cycle_size, parts = members < P2C_PARTS ? members : P2C_PARTS;
-	__u32 part = parts > rec->choices ? parts - rec->choices : 0;
-	struct loads loads;
+	__u32 members, parts;
 
-	best->chance = best->start;
-	best->taken = 0;
-	if (!loads_get(&loads, best->row / POISE_WORDS))
-		return;
-	for (int k = 0; k < POISE_CHOICES_MAX && part < parts; k++, part++) {
-		__u32 at = p2c_place(best, p2c_part(best, part), members);
+	if (!p || !rec)
+		return 0;
+	members = rec->cycle_size;
+	parts = members < P2C_PARTS ? members : P2C_PARTS;
+	for (int k = 0; k < P2C_STRIDE && p->next < rec->choices; k++) {
+		__u32 part = p2c_part(p, parts - rec->choices + p->next++);
+		__u32 slot = cycle_slot(rec, p2c_place(p, part, members));
+		__u32 place = p->row + POISE_CYCLE_MEMBER(slot);
+		struct loads loads;
 
-		if (!load_compare(best, &loads, f, cycle_slot(rec, at)))
+		if (!loads_get(&loads, place / POISE_WORDS) ||
+		    load_compare(p, slot, load_in(&loads, place)))
 			break;
 	}
+	return 0;
 }
 
 __noinline answer_t p2c_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
-	struct pick *best;
+	struct pick *pick;
 	struct turn *turn;
 
 	if (!f)
@@ -82,15 +85,10 @@ __noinline answer_t p2c_choose(struct flow *f)
 	turn = turn_get(f);
 	if (!rec || !turn)
 		return DROP(BROKEN);
-	best = pick_begin(turn_draw(turn, f));
-	if (!best)
+	pick = pick_begin(turn_draw(turn, f));
+	if (!pick)
 		return DROP(BROKEN);
-	for (int k = 0; k < PICK_PASSES; k++) {
-		p2c_draw(f, rec, best);
-		if (pick_over(best, f))
-			break;
-	}
-	return best->id;
+	return PICK(f, rec, pick, rec->choices, p2c_some);
 }
 
 #endif

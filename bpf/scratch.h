@@ -11,16 +11,21 @@
 
 #include "packet.h"
 
+struct rival {
+	__u64 load;
+	__u32 slot; /* of the cycle; 0: nobody */
+	__u32 tie;  /* the smaller of two equals wins */
+};
+
 /* Members being compared (load.h). */
 struct pick {
-	__u64 load; /* of the best so far, + 1 */
-	__u32 weight;
-	__u32 tie; /* the smaller of two equals wins */
-	__u32 id;  /* 0: nobody yet, and any is better */
+	struct rival best;
+	struct rival asked; /* better, if it may take the flow */
+	__u32 careful;	    /* ask everybody */
+	__u32 next;	    /* whom to look at */
+	__u32 row;	    /* where this CPU's part of own and others begins */
 	__u32 draw;
-	__u32 row;     /* where this CPU's part of own and others begins */
-	__u32 careful; /* ask everybody */
-	__u64 start;   /* of chance (p2c.h) */
+	__u64 start; /* of chance (p2c.h) */
 	__u64 chance;
 	__u64 taken;
 };
