@@ -16,13 +16,14 @@
 
 #include "driver.h"
 
-#define ETH_HLEN 14
-#define PROTO_AT 23 /* of IPv4 without options */
-#define SADDR_AT 26
-#define SPORT_AT 34
-#define FLAGS_AT 47
-#define TCP	 6
-#define UDP	 17
+#define ETH_HLEN  14
+#define PROTO_AT  23 /* of IPv4 without options */
+#define SADDR_AT  26
+#define SOURCE_AT 26
+#define SPORT_AT  34
+#define FLAGS_AT  47
+#define TCP	  6
+#define UDP	  17
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -129,6 +130,7 @@ int mixed(struct xdp_md *ctx)
 		kind = m->kinds & -m->kinds; /* the lowest that is allowed */
 	p[PROTO_AT] = kind == DRIVER_UDP ? UDP : TCP;
 	p[FLAGS_AT] = flags_of(kind);
+	*(__u32 *)(p + SOURCE_AT) ^= (__u32)(r >> 8) & m->clients;
 	*(__u16 *)(p + SPORT_AT) = (__u16)(r >> 32) & m->flows;
 	wait_for_peer(m);
 	bpf_tail_call(ctx, &under_test, 0);

@@ -20,7 +20,8 @@ struct driver_mix {
 	__u32 seed;		  /* CPUs with one seed send the same packets in the same order */
 	__u32 abreast;		  /* wait a moment for CPU `peer` to come as far */
 	__u32 peer;
-	__u32 spare[7];
+	__u32 clients; /* mask: which bits of the source address vary */
+	__u32 spare[6];
 };
 
 #define DRIVER_SYN  0x1

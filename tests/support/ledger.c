@@ -19,17 +19,33 @@
 
 #define PORTS 60000 /* of a client's address; the first is 1 */
 
-static struct frame tcp, udp;
+static void template(struct ledger *l, int udp, const char *service)
+{
+	char words[96];
+	struct frame f;
 
-void ledger_open(struct ledger *l, size_t flows, __u64 seed)
+	snprintf(words, sizeof(words), "ip4 10.1.0.0 > %s | %s | data 4", service,
+		 udp ? "udp 1 > 53" : "tcp 1 > 80 A");
+	frame_build(&f, words);
+	cr_assert(f.length <= LEDGER_FRAME);
+	memcpy(l->frame[udp], f.byte, f.length);
+	l->length[udp] = f.length;
+}
+
+void ledger_open_to(struct ledger *l, size_t flows, __u64 seed, const char *service)
 {
 	memset(l, 0, sizeof(*l));
 	l->flow = calloc(flows, sizeof(*l->flow));
 	cr_assert(l->flow);
 	l->flows = flows;
 	l->random = seed;
-	frame_build(&tcp, "ip4 10.1.0.0 > 10.2.0.1 | tcp 1 > 80 A | data 4");
-	frame_build(&udp, "ip4 10.1.0.0 > 10.2.0.1 | udp 1 > 53 | data 4");
+	template(l, 0, service);
+	template(l, 1, service);
+}
+
+void ledger_open(struct ledger *l, size_t flows, __u64 seed)
+{
+	ledger_open_to(l, flows, seed, LEDGER_SERVICE);
 }
 
 void ledger_close(struct ledger *l)
@@ -49,17 +65,17 @@ __u32 ledger_random(struct ledger *l, __u32 n)
 
 static int put_through(struct ledger *l, const struct ledger_flow *f, __u8 flags)
 {
-	struct frame *frame = f->udp ? &udp : &tcp;
+	__u8 *frame = l->frame[f->udp];
 	__u32 host = f->client / PORTS, port = f->client % PORTS + 1;
 
-	frame->byte[SOURCE_AT + 2] = (__u8)(host >> 8);
-	frame->byte[SOURCE_AT + 3] = (__u8)host;
-	frame->byte[SPORT_AT] = (__u8)(port >> 8);
-	frame->byte[SPORT_AT + 1] = (__u8)port;
+	frame[SOURCE_AT + 2] = (__u8)(host >> 8);
+	frame[SOURCE_AT + 3] = (__u8)host;
+	frame[SPORT_AT] = (__u8)(port >> 8);
+	frame[SPORT_AT + 1] = (__u8)port;
 	if (!f->udp)
-		frame->byte[FLAGS_AT] = flags;
+		frame[FLAGS_AT] = flags;
 	l->packets++;
-	return l->send(l->ctx, frame->byte, frame->length);
+	return l->send(l->ctx, frame, l->length[f->udp]);
 }
 
 static void went(struct ledger *l, struct ledger_flow *f, int to, const char *what)

@@ -18,6 +18,8 @@ struct ledger_flow {
 	bool udp;
 };
 
+#define LEDGER_FRAME 128 /* bytes, more than enough for headers and a little data */
+
 struct ledger {
 	struct ledger_flow *flow;
 	size_t flows;
@@ -29,6 +31,8 @@ struct ledger {
 	/* Puts a frame through; last byte of the address of the backend that it went to, 0 none. */
 	int (*send)(void *ctx, const __u8 *frame, size_t length);
 	void *ctx;
+	__u8 frame[2][LEDGER_FRAME]; /* TCP's, UDP's */
+	size_t length[2];
 	unsigned long packets, begun, moved, lost, over;
 	char first[160]; /* what moved first, in words */
 };
@@ -40,6 +44,8 @@ struct ledger {
 
 /* Room for so many flows, none of which has begun. */
 void ledger_open(struct ledger *l, size_t flows, __u64 seed);
+/* The same, to another address than LEDGER_SERVICE. */
+void ledger_open_to(struct ledger *l, size_t flows, __u64 seed, const char *service);
 void ledger_close(struct ledger *l);
 /* A number below n. */
 __u32 ledger_random(struct ledger *l, __u32 n);

@@ -222,3 +222,47 @@ Test(bucket, swaps_are_counted_by_who_makes_them)
 	cr_assert_eq(native_counts(&n, second).closed, 1);
 	check_gauges();
 }
+
+/* ---- pressure ---------------------------------------------------------------------------------*/
+
+Test(bucket, a_young_flow_that_loses_its_word_tells_everybody)
+{
+	static const struct {
+		__u32 state, age;
+		bool told;
+	} victims[] = {
+		{POISE_FLOW_NEW, 0, true},     {POISE_FLOW_NEW, 2, true},
+		{POISE_FLOW_NEW, 3, false},    {POISE_FLOW_PICKUP, 2, true},
+		{POISE_FLOW_PICKUP, 3, false}, {POISE_FLOW_FIN, 0, false},
+		{POISE_FLOW_RST, 0, false},    {POISE_FLOW_AFFINITY, 0, false},
+	};
+
+	for (size_t k = 0; k < sizeof(victims) / sizeof(victims[0]); k++) {
+		fill(POISE_FLOW_EST);
+		bucket->word[3] = word(6, first, victims[k].state, victims[k].age);
+		n.i->meta->pressure = 0;
+		cr_assert_eq(add(), RECORDED);
+		cr_assert_eq(n.i->meta->pressure, victims[k].told ? NOW : 0, "case %zu", k);
+	}
+}
+
+/* Who loses is counted, not who comes. */
+Test(bucket, the_victims_service_counts_it)
+{
+	fill(POISE_FLOW_EST);
+	bucket->word[3] = word(6, foreign, POISE_FLOW_NEW, 5);
+	count_opened(foreign);
+	cr_assert_eq(add(), RECORDED);
+	cr_assert_eq(events(POISE_R_EVICTED), 0);
+	cr_assert_eq(run_drops(n.i->members[foreign].service)->count[POISE_R_EVICTED], 1);
+}
+
+/* A flow met in its middle of which no second packet came. */
+Test(bucket, a_doubtful_flow_is_worth_no_more_than_a_new_one)
+{
+	fill(POISE_FLOW_EST);
+	bucket->word[2] = word(4, first, POISE_FLOW_NEW, 29);
+	bucket->word[5] = word(10, first, POISE_FLOW_PICKUP, 30);
+	cr_assert_eq(add(), RECORDED);
+	cr_assert_eq(POISE_WORD_TAG(bucket->word[5]), TAG);
+}

@@ -306,6 +306,27 @@ Test(tracking, an_unrecorded_flow_goes_by_the_base_from_its_first_packet)
 	TO(DATA, current);
 }
 
+Test(tracking, under_pressure_a_flow_begins_by_the_base)
+{
+	__u64 before = run_drops(service)->count[POISE_R_PRESSURE];
+
+	all_slots(DIFFER);
+	n.i->meta->pressure = T0 - 1;
+	TO(SYN, base);
+	check_word(POISE_FLOW_NEW, base);
+	cr_assert_eq(run_drops(service)->count[POISE_R_PRESSURE], before + 1);
+	memset(n.i->flows, 0, n.i->meta->flow_buckets * sizeof(struct poise_bucket));
+	TO(DATA, base); /* also if the word was lost */
+	memset(n.i->flows, 0, n.i->meta->flow_buckets * sizeof(struct poise_bucket));
+	live(base, POISE_RANK_DRAINING | HITS);
+	TO(SYN, current);
+	memset(n.i->flows, 0, n.i->meta->flow_buckets * sizeof(struct poise_bucket));
+	live(base, POISE_RANK_UP | HITS);
+	n.i->meta->pressure = T0 - 2;
+	TO(SYN, current);
+	cr_assert_eq(run_drops(service)->count[POISE_R_PRESSURE], before + 2);
+}
+
 /* ---- a base table of its own, always, off
  * -------------------------------------------------------*/
 
