@@ -48,6 +48,7 @@ void gaps_find(struct gaps *g, const struct instance *i, const struct gaps_pool 
 
 	if (g->gap)
 		return;
+	*g = (struct gaps){0};
 	for (__u32 id = 1; id < i->meta->services; id++) {
 		const struct poise_service_conf *conf = store_service(i, id);
 

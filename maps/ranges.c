@@ -140,7 +140,7 @@ int ranges_set(struct ranges *list, const char *text, struct poise_error *err)
 	struct ranges new = {0};
 	int failed = 0;
 
-	memcpy(words, text, strlen(text));
+	memcpy(words, text, strlen(text) + 1);
 	while (!failed && (word = strsep(&rest, ",")))
 		failed = ranges_add(&new, word, err);
 	free(words);

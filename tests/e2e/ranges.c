@@ -12,7 +12,7 @@
 
 #include "tests/support/site.h"
 
-#define EDITS 200 /* over IPv4; a third over IPv6, which takes no other way in user space */
+#define EDITS 200   /* over IPv4; a third over IPv6, which takes no other way in user space */
 #define RATE  "200" /* requests a second while the lists are edited, each a connection */
 #define LEAST 100   /* of them, for the test to mean something */
 
@@ -81,7 +81,7 @@ static void lists(const struct site *s, const struct family *f)
 
 /* A shell's list of n more prefixes in which neither client is, of both families. */
 #define OTHERS                                                                                     \
-	"others() { for n in $(seq $1); do printf ',10.%%d.%%d.0/24,2001:db8:f:%%x::/64' "            \
+	"others() { for n in $(seq $1); do printf ',10.%%d.%%d.0/24,2001:db8:f:%%x::/64' "         \
 	"$((k %% 250)) $n $n; done; }; "
 
 /* Always others, from none to a hundred; every second time the other way of saying who is who. */
