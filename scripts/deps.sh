@@ -29,6 +29,9 @@ bpftool:bpftool
 /usr/include/curl/curl.h:libcurl4-openssl-dev
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
+dnsmasq:dnsmasq-base
+openssl:openssl
+/usr/lib/python3/dist-packages/grpc/__init__.py:python3-grpcio
 bird:bird2
 ip:iproute2
 ethtool:ethtool
