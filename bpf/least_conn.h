@@ -12,29 +12,6 @@
 
 _Static_assert(PICK_CALLS >= 2 * POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE, "too few calls");
 
-/* Looks at slots `at` to `end` as far as they are in one value of the map; where it stopped, and
- * that the comparison has to wait there for an answer. */
-static __always_inline bool least_conn_value(struct pick *p, const struct poise_service_rec *rec,
-					     struct loads *loads, __u32 *at, __u32 end)
-{
-	__u32 value = (rec->cycle_at + *at) / POISE_WORDS;
-	const struct poise_words *slots = bpf_map_lookup_elem(&table, &value);
-	bool ask = false;
-
-	if (!slots)
-		return true;
-	do {
-		__u32 slot = ONCE(slots->w[*at % POISE_WORDS]);
-		__u32 place = p->row + POISE_CYCLE_MEMBER(slot);
-
-		if (place / POISE_WORDS != loads->group && !loads_get(loads, place / POISE_WORDS))
-			return true;
-		ask = load_compare(p, slot, load_in(loads, place));
-		++*at;
-	} while (!ask && *at < end && *at % POISE_WORDS);
-	return ask;
-}
-
 __noinline int least_conn_some(struct pick *p, struct poise_service_rec *rec)
 {
 	struct loads loads;
@@ -44,10 +21,18 @@ __noinline int least_conn_some(struct pick *p, struct poise_service_rec *rec)
 		return 0;
 	at = p->next;
 	end = at + LEAST_CONN_STRIDE < rec->cycle_size ? at + LEAST_CONN_STRIDE : rec->cycle_size;
-	for (int k = 0; k < LEAST_CONN_STRIDE / POISE_WORDS + 1 && at < end; k++)
-		if (least_conn_value(p, rec, &loads, &at, end))
+	p->next = end;
+	for (int k = 0; k < LEAST_CONN_STRIDE && at < end; k++, at++) {
+		__u32 slot = cycle_slot(rec, at);
+		__u32 place = p->row + POISE_CYCLE_MEMBER(slot);
+
+		if (place / POISE_WORDS != loads.group && !loads_get(&loads, place / POISE_WORDS))
 			break;
-	p->next = at;
+		if (load_compare(p, slot, load_in(&loads, place))) {
+			p->next = at + 1;
+			break;
+		}
+	}
 	return 0;
 }
 
