@@ -92,6 +92,12 @@ static __u64 *client_word(void)
 	return found;
 }
 
+static struct poise_bucket *bucket_of(__u64 *word)
+{
+	cr_assert(word, "there is no word of a client");
+	return (struct poise_bucket *)((unsigned long)word & ~(sizeof(struct poise_bucket) - 1));
+}
+
 static void forget(void)
 {
 	memset(n.i->flows, 0, n.i->meta->flow_buckets * sizeof(*n.i->flows));
@@ -416,7 +422,7 @@ Test(affinity, is_no_flow_by_another_name)
 	to = to_of(0, 1, 1, "S");
 	elsewhere = to == web()->member[0].id ? web()->member[1].id : web()->member[0].id;
 	client = client_word();
-	b = (struct poise_bucket *)((unsigned long)client & ~(sizeof(*b) - 1));
+	b = bucket_of(client);
 	/* an established flow of this very tag, in front of the client's word */
 	other = *client;
 	*client = 0;
@@ -438,7 +444,7 @@ Test(affinity, a_client_that_has_no_room_is_the_policys)
 
 	use_random();
 	to_of(0, 1, 1, "S");
-	b = (struct poise_bucket *)((unsigned long)client_word() & ~(sizeof(*b) - 1));
+	b = bucket_of(client_word());
 	for (__u64 k = 0; k < POISE_BUCKET_WORDS; k++)
 		b->word[k] = (k + 1) << 33 | (__u64)web()->member[0].id << POISE_WORD_MEMBER_SHIFT |
 			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (T0 & POISE_WORD_STAMP);
