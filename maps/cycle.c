@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Round-robin's turns are spread over the round as evenly as weights allow: a member with q turns
- * of L has its j-th in the middle of the j-th of q equal parts of the round. (The order in which
- * seats are given by the method of Webster and Sainte-Lague, sorted here rather than found seat by
- * seat.) So a member of small weight waits no longer for its first turn than for any other, and one
- * of large weight never has a row of them.
+ * Round-robin's turns are spread over the round as evenly as weights allow: the round is as many
+ * equal parts as a member has turns, and the member has one in each, always at the same place of
+ * the part. Members differ in that place, by the golden ratio, so that those of one weight do not
+ * have their turns in a row. A member of small weight waits no longer for its first turn than for
+ * any other.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -95,11 +95,12 @@ static void fill_turns(const struct cycle_member *member, size_t n, __u32 *slot,
 	if (!turn)
 		abort();
 	for (size_t m = 0; m < n; m++) {
+		__u64 phase = m * POISE_GOLD >> (64 - TURN_BITS);
 		__u32 count = turns(&s, &member[m]);
 
 		for (__u32 k = 0; k < count && at < size; k++)
 			turn[at++] = (struct turn){
-				.place = (((__u64)2 * k + 1) << TURN_BITS) / (2 * count),
+				.place = (((__u64)k << TURN_BITS) + phase) / count,
 				.order = (__u32)m,
 				.id = member[m].id,
 			};
