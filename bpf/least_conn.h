@@ -51,7 +51,7 @@ __noinline answer_t least_conn_choose(struct flow *f)
 	pick = pick_begin(turn_draw(turn, f));
 	if (!pick)
 		return DROP(BROKEN);
-	return PICK(f, rec, pick, rec->cycle_size, least_conn_some);
+	return pick_all(pick, f, rec, rec->cycle_size, least_conn_some);
 }
 
 #endif

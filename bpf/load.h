@@ -59,21 +59,6 @@ __noinline int load_admitted(struct flow *f, __u32 id)
 	return rec && admitted(f, rec, id, member_get(id), id);
 }
 
-/* `count` members are to be looked at. The answer of the policy. */
-#define PICK(f, rec, p, count, some)                                                               \
-	({                                                                                         \
-		for (int call_ = 0; call_ < PICK_CALLS; call_++) {                                 \
-			if ((p)->next >= (count)) {                                                \
-				if (pick_over(p, f))                                               \
-					break;                                                     \
-				pick_start(p, 1);                                                  \
-			}                                                                          \
-			some(p, rec);                                                              \
-			pick_ask(p, f);                                                            \
-		}                                                                                  \
-		POISE_CYCLE_MEMBER((p)->best.slot);                                                \
-	})
-
 /* All have been looked at: is that the answer? */
 static __always_inline bool pick_over(struct pick *p, struct flow *f)
 {
@@ -87,6 +72,23 @@ static __always_inline void pick_ask(struct pick *p, struct flow *f)
 	if (load_admitted(f, POISE_CYCLE_MEMBER(p->asked.slot)))
 		p->best = p->asked;
 	p->asked.slot = 0;
+}
+
+/* `count` members are to be looked at, by some(). The answer of the policy. */
+static __always_inline answer_t pick_all(struct pick *p, struct flow *f,
+					 struct poise_service_rec *rec, __u32 count,
+					 int (*some)(struct pick *, struct poise_service_rec *))
+{
+	for (int call = 0; call < PICK_CALLS; call++) {
+		some(p, rec);
+		pick_ask(p, f);
+		if (p->next < count)
+			continue;
+		if (pick_over(p, f))
+			break;
+		pick_start(p, 1);
+	}
+	return POISE_CYCLE_MEMBER(p->best.slot);
 }
 
 /* Sixteen neighbours in the rows of loads: members of a service mostly are, and a look-up costs

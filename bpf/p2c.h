@@ -88,7 +88,7 @@ __noinline answer_t p2c_choose(struct flow *f)
 	pick = pick_begin(turn_draw(turn, f));
 	if (!pick)
 		return DROP(BROKEN);
-	return PICK(f, rec, pick, rec->choices, p2c_some);
+	return pick_all(pick, f, rec, rec->choices, p2c_some);
 }
 
 #endif
