@@ -251,7 +251,7 @@ Test(bucket, the_victims_service_counts_it)
 {
 	fill(POISE_FLOW_EST);
 	bucket->word[3] = word(6, foreign, POISE_FLOW_NEW, 5);
-	count_opened(foreign);
+	count_opened(foreign, false);
 	cr_assert_eq(add(), RECORDED);
 	cr_assert_eq(events(POISE_R_EVICTED), 0);
 	cr_assert_eq(run_drops(n.i->members[foreign].service)->count[POISE_R_EVICTED], 1);
