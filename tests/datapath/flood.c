@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "loader/attach/attach.h"
 #include "tests/support/driver.h"
 #include "tests/support/driver.skel.h"
 #include "tests/support/ledger.h"
@@ -48,9 +47,8 @@ static const char setup[] = "services:\n"
 
 static struct rig rig;
 static struct ledger flooded, other, newcomers;
-static int program = -1;
 
-TestSuite(flood, .fini = place_cleanup, .timeout = 100);
+TestSuite(flood, .fini = place_cleanup, .timeout = 600);
 
 /* ---- flows ------------------------------------------------------------------------------------*/
 
@@ -63,7 +61,7 @@ static int send_one(void *ctx, const __u8 *frame, size_t length)
 		    .ctx_size_in = sizeof(md));
 
 	(void)ctx;
-	cr_assert(!bpf_prog_test_run_opts(program, &run), "%s", strerror(errno));
+	cr_assert(!bpf_prog_test_run_opts(rig.program, &run), "%s", strerror(errno));
 	return run.retval == XDP_TX ? out[5] : 0;
 }
 
@@ -184,61 +182,22 @@ static void flood(__u32 kind, unsigned long packets, const char *what)
 
 /* ---- the test ---------------------------------------------------------------------------------*/
 
-static bool count_live(void *ctx, __u64 word)
-{
-	__u32 state = POISE_WORD_STATE(word);
-
-	((long long *)ctx)[POISE_WORD_MEMBER(word)] +=
-		state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
-	return true;
-}
-
-static void expect_recount(void)
-{
-	static long long live[RIG_BACKENDS + 1];
-	struct instance_stats stats;
-
-	instance_flows(rig.i, count_live, live);
-	for (__u32 m = 1; m < rig.i->meta->members; m++) {
-		instance_member_stats(rig.i, (__u16)m, &stats);
-		cr_expect(stats.flows == live[m], "member %u: gauge %lld, recount %lld", m,
-			  stats.flows, live[m]);
-	}
-}
-
-static void size_table(__u32 slots)
-{
-	struct poise_error err = {0};
-	char path[sizeof(rig.i->dir) + 16];
-	__u32 slot = 0;
-	__u64 left;
-
-	cr_assert(!attach_resize(&rig.place.where, slots / POISE_BUCKET_WORDS, &left, &err), "%s",
-		  err.message);
-	cr_assert(!instance_lock(rig.i, &err));
-	instance_unlock(rig.i);
-	snprintf(path, sizeof(path), "%s/prog_xdp", rig.i->dir);
-	program = bpf_obj_get(path);
-	cr_assert(program >= 0);
-	cr_assert(!bpf_map_update_elem(bpf_map__fd(rig.driver->maps.under_test), &slot, &program,
-				       BPF_ANY));
-}
-
 Test(flood, syns_and_datagrams)
 {
 	const char *full = getenv("POISE_FLOOD");
 	unsigned long packets = (full ? strtoul(full, NULL, 10) : 2) * MILLION;
+	struct config_limits limits = RIG_LIMITS(0);
 	static struct rig_counts c;
 	const __u64 *count;
 
 	if (place_emulated())
 		packets /= EMULATED;
-	rig_open(&rig, setup);
+	limits.flow_slots = (__u32)(packets / 4);
+	rig_open_with(&rig, setup, &limits);
 	/* Not by the table: a flow whose word is lost shows. */
 	config_service_named(rig.cfg, "flooded")->conf.policy = POISE_RANDOM;
 	config_service_named(rig.cfg, "other")->conf.policy = POISE_RANDOM;
 	rig_commit(&rig);
-	size_table((__u32)(packets / 4));
 	establish();
 	flood(DRIVER_SYN, packets, "SYNs");
 	flood(DRIVER_UDP, packets, "datagrams");
@@ -248,7 +207,7 @@ Test(flood, syns_and_datagrams)
 		     count[POISE_R_EVICTED]);
 	count = c.service[rig_service(&rig, "other")].count;
 	cr_expect_gt(count[POISE_R_PRESSURE], 0, "nobody was under pressure");
-	expect_recount();
+	rig_expect_recount(&rig, "after the floods");
 	ledger_close(&flooded);
 	ledger_close(&other);
 	ledger_close(&newcomers);

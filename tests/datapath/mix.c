@@ -42,44 +42,6 @@ static unsigned int duplicates(void)
 	return n;
 }
 
-static bool is_live(__u64 word)
-{
-	return POISE_WORD_STATE(word) >= POISE_FLOW_NEW && POISE_WORD_STATE(word) <= POISE_FLOW_EST;
-}
-
-/* Each member's gauge, in both of its forms, against the words that name it. */
-static void expect_recount(void)
-{
-	static long long live[RIG_BACKENDS + 1];
-	static struct rig_counts c;
-	const struct poise_meta *meta = rig.i->meta;
-
-	memset(live, 0, sizeof(live));
-	for (__u32 b = 0; b < meta->flow_buckets; b++)
-		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
-			__u64 word = rig.i->flows[b].word[w];
-
-			cr_assert(POISE_WORD_MEMBER(word) <= RIG_BACKENDS);
-			live[POISE_WORD_MEMBER(word)] += is_live(word);
-		}
-	rig_count(&rig, &c);
-	for (__u32 m = 1; m < meta->members; m++) {
-		long long gauge = (long long)(c.member[m].opened - c.member[m].closed), own = 0;
-
-		for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
-			own += rig.i->own[cpu * meta->members + m];
-		cr_expect(gauge == live[m], "member %u: gauge %lld, recount %lld", m, gauge,
-			  live[m]);
-		cr_expect(own == live[m], "member %u: own %lld, recount %lld", m, own, live[m]);
-		if (rig.i->members[m].max_conns)
-			cr_expect(rig.i->held[m] == live[m], "member %u: held %d, recount %lld", m,
-				  rig.i->held[m], live[m]);
-		else
-			cr_expect(!rig.i->held[m], "member %u: held %d without a limit", m,
-				  rig.i->held[m]);
-	}
-}
-
 static __u64 reason(enum poise_reason r)
 {
 	static struct rig_counts c;
@@ -121,7 +83,7 @@ Test(mix, same_flow_on_two_cpus)
 		mixer_finish(&mixer);
 	}
 	cr_expect(!duplicates(), "%u flows have two words", duplicates());
-	expect_recount();
+	rig_expect_recount(&rig, "mixed");
 	cr_expect(reason(POISE_R_DUPLICATE) > 0, "the CPUs never met: this has shown nothing");
 	mixer_close(&mixer);
 	rig_close(&rig);
@@ -170,7 +132,7 @@ Test(mix, five_million_operations)
 	mixer_finish(&mixer);
 	cr_expect(sent() - before >= operations, "%llu operations", sent() - before);
 	cr_expect(!duplicates(), "%u flows have two words", duplicates());
-	expect_recount();
+	rig_expect_recount(&rig, "mixed");
 	mixer_close(&mixer);
 	rig_close(&rig);
 }

@@ -92,15 +92,6 @@ static void close_world(void)
 
 /* ---- what must be true ------------------------------------------------------------------------*/
 
-static bool count_live(void *ctx, __u64 word)
-{
-	__u32 state = POISE_WORD_STATE(word);
-
-	((long long *)ctx)[POISE_WORD_MEMBER(word)] +=
-		state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
-	return true;
-}
-
 /* Takes the lock, and so maps whatever tables there are by now. */
 static void refresh(void)
 {
@@ -112,20 +103,11 @@ static void refresh(void)
 
 static void expect_right(const char *when)
 {
-	static long long live[RIG_BACKENDS + 1];
-	struct instance_stats stats;
-
 	cr_assert_eq(l.moved, 0, "%s: %lu flows of %lu moved; first %s", when, l.moved, l.begun,
 		     l.first);
 	cr_assert_eq(l.lost, 0, "%s: %lu packets went nowhere", when, l.lost);
 	refresh();
-	memset(live, 0, sizeof(live));
-	instance_flows(rig.i, count_live, live);
-	for (__u32 m = 1; m < rig.i->meta->members; m++) {
-		instance_member_stats(rig.i, (__u16)m, &stats);
-		cr_assert_eq(stats.flows, live[m], "%s: member %u: gauge %lld, recount %lld", when,
-			     m, stats.flows, live[m]);
-	}
+	rig_expect_recount(&rig, when);
 }
 
 /* Flows that began, by the counters: a flow that moved to another table is no new one. */

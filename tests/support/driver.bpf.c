@@ -66,14 +66,6 @@ int forgetful(struct xdp_md *ctx)
 	return bpf_xdp_adjust_head(ctx, -20) ? XDP_ABORTED : XDP_TX;
 }
 
-static __always_inline __u64 random(__u64 x)
-{
-	x += 0x9e3779b97f4a7c15ULL;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-	return x ^ x >> 31;
-}
-
 /* TCP flags by kind; 0 for UDP */
 static __always_inline __u8 flags_of(__u32 kind)
 {
@@ -124,14 +116,12 @@ int mixed(struct xdp_md *ctx)
 	p = data;
 	for (int k = 0; k < DRIVER_FRAME; k++)
 		p[k] = m->frame[k];
-	r = random(m->sequence++ ^ (__u64)m->seed << 32);
-	kind = 1u << (r % 5);
-	if (!(m->kinds & kind))
-		kind = m->kinds & -m->kinds; /* the lowest that is allowed */
+	r = driver_random(m, m->sequence++);
+	kind = driver_kind(m, r);
 	p[PROTO_AT] = kind == DRIVER_UDP ? UDP : TCP;
 	p[FLAGS_AT] = flags_of(kind);
 	*(__u32 *)(p + SOURCE_AT) ^= (__u32)(r >> 8) & m->clients;
-	*(__u16 *)(p + SPORT_AT) = (__u16)(r >> 32) & m->flows;
+	*(__u16 *)(p + SPORT_AT) = driver_flow(m, r);
 	wait_for_peer(m);
 	bpf_tail_call(ctx, &under_test, 0);
 	return XDP_ABORTED;

@@ -32,4 +32,28 @@ struct driver_mix {
 
 #define DRIVER_MIX_CPUS 256
 
+/* splitmix64's output function: what a packet is follows from its number alone, so that a test can
+ * work out what was sent. */
+static inline __attribute__((always_inline)) __u64 driver_random(const struct driver_mix *m,
+								 __u64 number)
+{
+	__u64 x = (number ^ (__u64)m->seed << 32) + 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+static inline __attribute__((always_inline)) __u32 driver_kind(const struct driver_mix *m, __u64 r)
+{
+	__u32 kind = 1u << (r % 5);
+
+	return m->kinds & kind ? kind : m->kinds & -m->kinds; /* the lowest that is allowed */
+}
+
+static inline __attribute__((always_inline)) __u16 driver_flow(const struct driver_mix *m, __u64 r)
+{
+	return (__u16)(r >> 32) & m->flows;
+}
+
 #endif

@@ -254,13 +254,7 @@ void rig_answer(struct rig *r, const char *but)
 
 void rig_open(struct rig *r, const char *yaml)
 {
-	static const struct config_limits limits = {.services = RIG_SERVICES,
-						    .backends = RIG_BACKENDS,
-						    .listeners = 256,
-						    .flow_slots = 4096,
-						    .table_slots = 1 << 20,
-						    .paths = 32,
-						    .ranges = 1024};
+	static const struct config_limits limits = RIG_LIMITS(4096);
 
 	rig_open_with(r, yaml, &limits);
 }
@@ -344,6 +338,40 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 	for (__u32 s = 0; s < meta->services && s <= r->services; s++)
 		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",
 			   &err);
+}
+
+static bool count_live(void *ctx, __u64 word)
+{
+	__u32 state = POISE_WORD_STATE(word);
+	long long *live = ctx;
+
+	cr_assert(POISE_WORD_MEMBER(word) <= RIG_BACKENDS);
+	live[POISE_WORD_MEMBER(word)] += state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
+	return true;
+}
+
+void rig_expect_recount(const struct rig *r, const char *when)
+{
+	static long long live[RIG_BACKENDS + 1];
+	static struct rig_counts c;
+	const struct poise_meta *meta = r->i->meta;
+
+	memset(live, 0, sizeof(live));
+	instance_flows(r->i, count_live, live);
+	rig_count(r, &c);
+	for (__u32 m = 1; m < meta->members; m++) {
+		long long gauge = (long long)(c.member[m].opened - c.member[m].closed), own = 0;
+		long long held = r->i->members[m].max_conns ? live[m] : 0;
+
+		for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
+			own += r->i->own[cpu * meta->members + m];
+		cr_expect(gauge == live[m], "%s: member %u: gauge %lld, recount %lld", when, m,
+			  gauge, live[m]);
+		cr_expect(own == live[m], "%s: member %u: own %lld, recount %lld", when, m, own,
+			  live[m]);
+		cr_expect(r->i->held[m] == held, "%s: member %u: held %d, not %lld", when, m,
+			  r->i->held[m], held);
+	}
 }
 
 void rig_refill(const struct rig *r)

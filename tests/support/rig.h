@@ -39,6 +39,13 @@ struct rig {
 	struct driver *driver;
 };
 
+/* The usual limits, for rig_open_with to have another one. */
+#define RIG_LIMITS(slots)                                                                          \
+	{                                                                                          \
+		.services = RIG_SERVICES, .backends = RIG_BACKENDS, .listeners = 256,              \
+		.flow_slots = (slots), .table_slots = 1 << 20, .paths = 32, .ranges = 1024         \
+	}
+
 /* Makes the instance and configures it from YAML as in poise.yaml; one that is open is configured
  * anew, its flows forgotten (loading takes seconds where the kernel is emulated). Fails the test if
  * it cannot. A suite that opens rigs has .fini = place_cleanup, so that a test that fails leaves
@@ -74,6 +81,8 @@ struct rig_counts {
 };
 
 void rig_count(const struct rig *r, struct rig_counts *c);
+/* Each member's gauge, in all of its forms, must be what a recount of the flow words gives. */
+void rig_expect_recount(const struct rig *r, const char *when);
 
 /* Lets the program send as many answers as after a rest. */
 void rig_refill(const struct rig *r);
