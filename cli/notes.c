@@ -82,7 +82,6 @@ void cli_note_addresses(struct cli *c, const struct config_service *svc)
 		const union poise_addr *a = &svc->conf.listener[i].addr;
 		bool told = false;
 
-		told = config_address_at(c->config, a); /* claimed, if not put there yet */
 		for (unsigned int k = 0; k < i && !told; k++)
 			told = !poise_addr_cmp(&svc->conf.listener[k].addr, a);
 		if (!told)

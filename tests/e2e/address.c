@@ -65,6 +65,25 @@ Test(address, claimed_and_released)
 }
 
 /* Somebody else's, on whatever prefix, stays whatever is said to poise. */
+/* A service says what leads its addresses here. */
+Test(address, what_leads_here)
+{
+	host_must(&h, "address claim " FOUR " lo");
+	host_must(&h, "address claim 192.0.2.11 e0");
+	host_run(&h, "ip address add 192.0.2.12/32 dev e0");
+	host_must(&h, "service add web " FOUR ":80 192.0.2.11:80 192.0.2.12:80 192.0.2.13:80 "
+		      "192.0.2.13:81 forward l2");
+	cr_expect(strstr(h.out, FOUR " is claimed on lo: a router has to lead it here"), "%s",
+		  h.out);
+	cr_expect(strstr(h.out, "192.0.2.11 is claimed on e0\n"), "%s", h.out);
+	cr_expect(strstr(h.out, "192.0.2.12 is on e0\n"), "%s", h.out);
+	cr_expect(strstr(h.out, "192.0.2.13 is on no device of this host: unless a router leads it "
+				"here, poise address claim 192.0.2.13 DEV"),
+		  "%s", h.out);
+	host_must(&h, "service listen web 192.0.2.14:80");
+	cr_expect(strstr(h.out, "192.0.2.14 is on no device"), "%s", h.out);
+}
+
 /* Keys of a claimed address, and of one that is only a service's. */
 Test(address, keys)
 {
