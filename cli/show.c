@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "policy_notes.h"
 #include "tabular.h"
 #include "watch.h"
 
@@ -252,6 +253,7 @@ struct showing {
 	bool wanted[COLUMNS];
 	bool header;
 	size_t services;
+	const struct config_service *last;
 };
 
 static enum table_colour state_colour(const char *state)
@@ -307,6 +309,7 @@ static int show_service(struct cli *c, const struct shown_service *s, void *ctx)
 {
 	struct showing *w = ctx;
 
+	w->last = s->service;
 	if (!w->services++)
 		add_headings(w, SERVICES);
 	add_row(c, w, SERVICES, s, NULL);
@@ -349,6 +352,20 @@ static void say_no_fade(const struct cli *c)
 	}
 }
 
+static void say_notes(const struct cli *c, const struct showing *w)
+{
+	for (size_t i = 0; i < c->config->services; i++) {
+		const struct config_service *svc = c->config->service[i];
+		const char *note;
+		size_t at = 0;
+
+		if (w->services == 1 && svc != w->last)
+			continue;
+		while ((note = policy_note(&svc->conf, &at)))
+			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
+	}
+}
+
 /* One frame: the state as it is now. */
 static int show_once(struct cli *c)
 {
@@ -365,6 +382,7 @@ static int show_once(struct cli *c)
 		return -1;
 	table_print(&w.table, c->out, c->colour);
 	say_no_fade(c);
+	say_notes(c, &w);
 	if (!w.services)
 		fprintf(c->out,
 			"no services: poise service add NAME ADDR:PORT forward l2|ipip|gue\n");

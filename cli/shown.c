@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "policy_notes.h"
 #include "show.h"
 
 static void add_stats(struct instance_stats *sum, const struct instance_stats *s)
@@ -337,6 +338,17 @@ static struct json_object *tracking_json(const struct aging_counts *n)
 	return o;
 }
 
+static struct json_object *notes_json(const struct poise_service_conf *conf)
+{
+	struct json_object *list = json_object_new_array();
+	const char *note;
+	size_t at = 0;
+
+	while ((note = policy_note(conf, &at)))
+		json_object_array_add(list, json_object_new_string(note));
+	return list;
+}
+
 struct json_object *shown_json(const struct shown_service *s)
 {
 	const struct poise_service_conf *conf = &s->service->conf;
@@ -346,6 +358,7 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
 	json_options(o, OPTION_SERVICE, s->service);
 	json_add_u64(o, "table_size", config_table_size(s->service));
+	json_object_object_add(o, "notes", notes_json(conf));
 	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
 	json_add_real(o, "fade_in_seconds", (double)config_fade_in(conf) / 1e3);
 	json_object_object_add(o, "health", health_json(&conf->health));
