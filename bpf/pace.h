@@ -35,6 +35,13 @@ static __always_inline __u64 pace_each(const struct poise_service_rec *rec)
 	return (LIMIT_SECOND + rec->rate / 2) / rec->rate;
 }
 
+static __always_inline struct pace *pace_get(__u32 service)
+{
+	/* On the stack, where 6.1 wants keys to be, and not in the flow. */
+	BARRIER(service);
+	return bpf_map_lookup_elem(&paces, &service);
+}
+
 /* May one more flow begin? Then it has taken what is its own from the service's rate. */
 __noinline int pace_take(struct flow *f)
 {
@@ -45,7 +52,7 @@ __noinline int pace_take(struct flow *f)
 	if (!f)
 		return true;
 	rec = service_record(f->service, f->record);
-	p = bpf_map_lookup_elem(&paces, &f->service);
+	p = pace_get(f->service);
 	if (!rec || !p)
 		return true;
 	each = pace_each(rec);
@@ -75,7 +82,7 @@ __noinline int pace_return(struct flow *f)
 	if (!f)
 		return 0;
 	rec = service_record(f->service, f->record);
-	p = bpf_map_lookup_elem(&paces, &f->service);
+	p = pace_get(f->service);
 	if (rec && p)
 		__sync_fetch_and_add(&p->spent, -pace_each(rec));
 	return 0;
