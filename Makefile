@@ -165,7 +165,7 @@ RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
 RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
-export VM_TESTS = $(filter-out %/mix %/store %/gauges %/flood,$(DATAPATH)) $(VM)
+export VM_TESTS = $(filter-out %/limits %/mix %/store %/gauges %/flood,$(DATAPATH)) $(VM)
 
 deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 24.04+)
 	@scripts/deps.sh
