@@ -194,7 +194,8 @@ static inline __u32 config_max_conns(const struct poise_service_conf *conf,
 	return m->max_conns_set ? m->max_conns : conf->max_conns;
 }
 
-/* Has any member such a limit? Commit notes it in the service's record. */
+/* Has any member such a limit? Commit notes it in the service's record. Who leaves gets no more
+ * flows, limit or not. */
 bool config_limited(const struct config_service *svc);
 
 /* The key for whose sake every flow is recorded whatever `track` says: a backend that no hash finds

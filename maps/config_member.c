@@ -24,7 +24,8 @@ static int order(const struct config_member *m, const union poise_addr *addr, __
 bool config_limited(const struct config_service *svc)
 {
 	for (size_t m = 0; m < svc->members; m++)
-		if (config_max_conns(&svc->conf, &svc->member[m].conf))
+		if (!config_member_leaving(&svc->member[m]) &&
+		    config_max_conns(&svc->conf, &svc->member[m].conf))
 			return true;
 	return false;
 }

@@ -268,7 +268,7 @@ static void flip(struct instance *i, const struct instance_map *map, size_t byte
 }
 
 /* A check takes 250 us. */
-#define SAMPLES 2600
+#define SAMPLES 1300
 
 /* Every byte of small maps, each with one of its bits; of large ones every so many-th byte, by an
  * odd step, so that every field comes up. */
