@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Step 6: on to the member, in its mode, and out by its path. Each mode is a file and a line here:
- *
- *   answer_t forward(ctx, packet, member, path, nexthop): rewrites the frame; 0, or why not.
+ * Step 6: on to the member, in its mode, and out by its path.
  */
 #ifndef POISE_FORWARD_H
 #define POISE_FORWARD_H
 
 #include "answer.h"
 #include "count.h"
-#include "gue.h"
-#include "ipip.h"
-#include "l2.h"
+#include "cut.h"
 #include "member.h"
+#include "mode.h"
 
-#define POISE_MODE_TABLE(M)                                                                        \
-	M(POISE_L2, l2_forward)                                                                    \
-	M(POISE_IPIP, ipip_forward)                                                                \
-	M(POISE_GUE, gue_forward)
-
-static __always_inline answer_t forward_mode(struct xdp_md *ctx, const struct packet *p,
-					     const struct poise_member *m,
-					     const struct poise_path *path, __u64 nexthop)
+/* What cannot be forwarded as it is, is cut up or answered; XDP_*. where: ASKED(). */
+__noinline int forward_not(struct xdp_md *ctx, __u32 member, answer_t why, __u32 where)
 {
-	switch (m->mode) {
-#define MODE_FORWARD(id, forward)                                                                  \
-	case id: return forward(ctx, p, m, path, nexthop);
-		POISE_MODE_TABLE(MODE_FORWARD)
-	}
-	return DROP(UNSUPPORTED);
+	struct poise_member *m = member_get(member);
+
+	if (!m)
+		return XDP_DROP;
+	if (DROP_REASON(why) != POISE_R_TOO_BIG || cut(ctx, member, DROP_MTU(why), where))
+		return answer(ctx, m->service, why, where);
+	count_packet(member, where >> 16);
+	count_reason(m->service, POISE_R_CUT);
+	return XDP_PASS;
 }
 
-/* XDP_*. answers: the packet's sender may be told why it is not forwarded; a constant, since
- * answer() takes room on the stack that not every caller has. Without it, why not is returned, as
- * it is: negative. */
+/* XDP_*. answers: what cannot be forwarded goes to forward_not; a constant, since that takes room
+ * on the stack that not every caller has. Without it, why not is returned, as it is: negative. */
 static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 				   const struct poise_member *m, __u32 member, bool answers)
 {
@@ -53,7 +46,7 @@ static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 		return drop(p->service, DROP(BROKEN));
 	failed = forward_mode(ctx, p, m, path, nexthop);
 	if (UNLIKELY(failed))
-		return answers ? answer(ctx, p->service, failed, ASKED(p)) : (int)failed;
+		return answers ? forward_not(ctx, member, failed, ASKED(p)) : (int)failed;
 	count_packet(member, p->length);
 	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
 		return XDP_TX;

@@ -85,7 +85,7 @@ __noinline int rare_send(struct xdp_md *ctx, __u32 member, __u32 event)
 	return verdict;
 }
 
-/* The packet as answer() wants it described. */
+/* The packet as forward_not() wants it described. */
 __noinline __u32 rare_asked(struct xdp_md *ctx)
 {
 	struct packet p = {};
@@ -94,15 +94,11 @@ __noinline __u32 rare_asked(struct xdp_md *ctx)
 	return parse_ip(ctx, &p, &l4) ? ASKED(&p) : 0;
 }
 
-/* Forwards to a member, else answers. */
 static __always_inline int rare_on(struct xdp_md *ctx, __u32 member, __u32 event)
 {
 	int verdict = rare_send(ctx, member, event);
-	struct poise_member *m = member_get(member);
 
-	if (verdict >= 0 || !m)
-		return verdict < 0 ? XDP_DROP : verdict;
-	return answer(ctx, m->service, verdict, rare_asked(ctx));
+	return verdict < 0 ? forward_not(ctx, member, verdict, rare_asked(ctx)) : verdict;
 }
 
 /* What neither is a fragment nor quotes one of a service's packets may quote one of our own. */

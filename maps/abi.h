@@ -502,7 +502,9 @@ POISE_ASSERT_SIZE(struct poise_check_result, 128);
 	  "an ICMP error about an encapsulated packet was left to the host")                       \
 	R(ECHO, "echo-answered", "an echo request was answered")                                   \
 	R(PRESSURE, "flow-under-pressure",                                                         \
-	  "a flow began by the table, since young ones were being evicted")
+	  "a flow began by the table, since young ones were being evicted")                        \
+	R(CUT, "cut-in-two",                                                                       \
+	  "an IPv4 packet too big for the path, without DF, became two fragments")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,
@@ -831,7 +833,7 @@ struct poise_meta {
 	/* the daemon */
 	__u64 heartbeat; /* CLOCK_MONOTONIC ns, each fold; old: poised is not running */
 	__u32 daemon_pid;
-	__u32 spare4;
+	__u32 cuts; /* by attach: 1 if each device has the program that cuts packets in two */
 	__u64 daemon_since;    /* CLOCK_REALTIME ns */
 	__u64 sweep_completed; /* CLOCK_MONOTONIC ns of the last full sweep's end */
 	__u64 flows_live;      /* by the last full sweep */

@@ -19,7 +19,6 @@ static void check_spares(struct check *c)
 	check_zero(c, "meta", 0, m->spare3, sizeof(m->spare3), "unused part of the generations");
 	check_zero(c, "meta", 0, m->spare5, sizeof(m->spare5), "unused part of the daemon's");
 	check_zero(c, "meta", 0, m->spare6, sizeof(m->spare6), "unused end");
-	check_zero(c, "meta", 0, &m->spare4, sizeof(m->spare4), "unused word of the daemon's");
 }
 
 /* 2^32 / HZ, rounded up, of an HZ that kernels are built with; 0: never measured. */

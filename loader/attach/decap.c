@@ -23,10 +23,6 @@
 #include "bpf/decap.skel.h"
 #include "decap.h"
 
-/* Where our filter stands among those of TC ingress: first, and known again. */
-#define TC_HANDLE   1
-#define TC_PRIORITY 1
-
 static char *decap_path(const char *dir, const char *kind, const char *device, char *buf,
 			size_t size)
 {
@@ -40,36 +36,6 @@ int attach_decap_open_map(const char *dir, const char *kind, const char *device)
 	char path[PATH_MAX];
 
 	return bpf_obj_get(decap_path(dir, kind, device, path, sizeof(path)));
-}
-
-/* ---- TC ---------------------------------------------------------------------------------------*/
-
-static int tc_attach(unsigned int ifindex, int prog_fd, struct poise_error *err)
-{
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY,
-		    .prog_fd = prog_fd, .flags = BPF_TC_F_REPLACE);
-	int rc = bpf_tc_hook_create(&hook);
-
-	if (!rc || rc == -EEXIST)
-		rc = bpf_tc_attach(&hook, &opts);
-	if (!rc)
-		return 0;
-	errno = -rc;
-	return poise_fail_errno(err, "cannot attach the program at TC ingress");
-}
-
-/* The clsact qdisc stays: others may have come to use it. */
-static int tc_detach(unsigned int ifindex, struct poise_error *err)
-{
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY);
-	int rc = bpf_tc_detach(&hook, &opts);
-
-	if (!rc || rc == -ENOENT || rc == -EINVAL) /* somebody removed filter or qdisc before us */
-		return 0;
-	errno = -rc;
-	return poise_fail_errno(err, "cannot detach the program from TC ingress");
 }
 
 /* ---- loading ----------------------------------------------------------------------------------*/
@@ -170,8 +136,8 @@ static int pin(int fd, const char *dir, const char *kind, const char *device,
 }
 
 /* TC: the pin first, so that a kill leaves nothing attached that we do not know of. */
-static int attach_tc(const struct decap *skel, const char *dir, const char *device, int why,
-		     unsigned int ifindex, struct poise_error *err)
+static int attach_at_tc(const struct decap *skel, const char *dir, const char *device, int why,
+			unsigned int ifindex, struct poise_error *err)
 {
 	int fd = bpf_program__fd(skel->progs.poise_decap_tc);
 	char kind[16];
@@ -179,7 +145,7 @@ static int attach_tc(const struct decap *skel, const char *dir, const char *devi
 	snprintf(kind, sizeof(kind), DECAP_TC "_%d", why);
 	if (pin(fd, dir, kind, device, err))
 		return -1;
-	return tc_attach(ifindex, fd, err);
+	return attach_tc(ifindex, ATTACH_TC_DECAP, fd, err);
 }
 
 static int attach_new(const struct decap *skel, const char *dir, const char *device,
@@ -190,7 +156,7 @@ static int attach_new(const struct decap *skel, const char *dir, const char *dev
 				     BPF_XDP, &opts);
 
 	if (fd < 0)
-		return attach_tc(skel, dir, device, errno, ifindex, err);
+		return attach_at_tc(skel, dir, device, errno, ifindex, err);
 	rc = pin(fd, dir, DECAP_LINK, device, err);
 	close(fd);
 	return rc;
@@ -202,7 +168,7 @@ static int attach_again(const struct decap *skel, const char *dir, const struct 
 	int rc, fd;
 
 	if (old->tc)
-		return attach_tc(skel, dir, old->device, old->why, ifindex, err);
+		return attach_at_tc(skel, dir, old->device, old->why, ifindex, err);
 	fd = attach_decap_open_map(dir, DECAP_LINK, old->device);
 	rc = fd < 0 ? -1 : bpf_link_update(fd, bpf_program__fd(skel->progs.poise_decap_xdp), NULL);
 	if (fd >= 0)
@@ -280,7 +246,7 @@ int attach_decap_remove(const char *dir, const struct decap_pin *p, struct poise
 	int fd, rc = 0;
 
 	if (ifindex && p->tc) {
-		rc = tc_detach(ifindex, err);
+		rc = attach_tc_remove(ifindex, ATTACH_TC_DECAP, err);
 	} else if (ifindex) {
 		fd = attach_decap_open_map(dir, DECAP_LINK, p->device);
 		rc = fd < 0 ? -1 : bpf_link_detach(fd);

@@ -65,6 +65,7 @@ unsigned int attach_pinned_ifindex(const char *dir, const struct attach_pin *p)
 int attach_remove(const char *dir, const struct attach_pin *p, struct poise_error *err)
 {
 	unsigned int ifindex = attach_pinned_ifindex(dir, p);
+	struct poise_error ignored = {0};
 	char path[PATH_MAX];
 	int fd, rc;
 
@@ -81,8 +82,10 @@ int attach_remove(const char *dir, const struct attach_pin *p, struct poise_erro
 		if (rc)
 			return -1;
 	}
-	if (ifindex)
+	if (ifindex) {
+		attach_tc_remove(ifindex, ATTACH_TC_CUT, &ignored);
 		attach_offload_restore(p->device, p->offloads);
+	}
 	unlink_pin(dir, p);
 	return 0;
 }
@@ -234,6 +237,8 @@ int attach_device(struct instance *i, const struct config_interface *want,
 	if (lock && instance_lock(i, err))
 		return -1;
 	rc = attach_locked(&d, err);
+	if (!rc)
+		attach_cut_everywhere(d.dir, i->meta);
 	if (lock)
 		instance_unlock(i);
 	if (rc)

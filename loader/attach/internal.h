@@ -17,6 +17,7 @@
 
 #define ATTACH_PIN_PROGRAM "prog_xdp"
 #define ATTACH_PIN_SWEEP   "prog_sweep"
+#define ATTACH_PIN_CUT	   "prog_cut"
 /* A pin is replaced by pinning under this name and renaming: a kill leaves the old or the new. */
 #define ATTACH_PIN_NEW	  "new"
 #define ATTACH_PIN_SHARED "shared_progs"
@@ -142,6 +143,27 @@ bool attach_offload_warn(const char *device, char *buf, size_t size);
 /* The driver's name; empty if unknown. */
 char *attach_driver(const char *device, char *buf, size_t size);
 unsigned int attach_mtu(const char *device); /* 0: unknown */
+
+/* ---- tc.c -------------------------------------------------------------------------------------*/
+
+/* Where programs of ours stand among the filters of TC ingress. */
+enum attach_tc_place {
+	ATTACH_TC_DECAP = 1, /* before all others: they are to see what is inside */
+	ATTACH_TC_CUT,
+};
+
+/* Attaches the program, or replaces what is in its place. */
+int attach_tc(unsigned int ifindex, enum attach_tc_place place, int prog_fd,
+	      struct poise_error *err);
+/* It may be gone already. */
+int attach_tc_remove(unsigned int ifindex, enum attach_tc_place place, struct poise_error *err);
+
+/* ---- cut.c: the program that cuts packets in two ----------------------------------------------*/
+
+/* Loads it over skel's maps and pins it. */
+int attach_cut_load(const struct poise *skel, const char *dir, struct poise_error *err);
+/* Has it run on every device attached in dir; meta->cuts says whether it does. */
+void attach_cut_everywhere(const char *dir, struct poise_meta *meta);
 
 /* ---- shared.c: through libxdp's dispatcher ----------------------------------------------------*/
 

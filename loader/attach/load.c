@@ -168,6 +168,23 @@ static int format(struct load *l, const char *name, struct poise_error *err)
 	return rc;
 }
 
+/* Not having it is no error: what it would cut is dropped then. */
+static int cut_everywhere(const struct load *l, struct poise_error *err)
+{
+	struct poise_error ignored = {0};
+	size_t size;
+	struct poise_meta *meta = map_values(l->skel->maps.meta, &size);
+
+	if (meta == MAP_FAILED)
+		return poise_fail_errno(err, "cannot map meta");
+	if (attach_cut_load(l->skel, l->dir.path, &ignored))
+		__atomic_store_n(&meta->cuts, 0, __ATOMIC_RELAXED);
+	else
+		attach_cut_everywhere(l->dir.path, meta);
+	munmap(meta, size);
+	return 0;
+}
+
 static int publish(struct load *l, const char *name, struct poise_error *err)
 {
 	int xdp = bpf_program__fd(l->skel->progs.poise_xdp);
@@ -180,7 +197,9 @@ static int publish(struct load *l, const char *name, struct poise_error *err)
 		return -1;
 	if (l->fresh && format(l, name, err))
 		return -1;
-	return attach_replace_all(l->dir.path, xdp, err);
+	if (attach_replace_all(l->dir.path, xdp, err))
+		return -1;
+	return cut_everywhere(l, err);
 }
 
 int attach_load_anew(const struct attach_dir *d, struct poise_error *err)
@@ -203,6 +222,7 @@ static void undo(const struct load *l)
 		attach_maps_unpin(&l->dir);
 		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_PROGRAM));
 		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_SWEEP));
+		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_CUT));
 	}
 	rmdir(l->dir.path); /* fails, rightly, unless it is empty */
 	rmdir(l->dir.base);

@@ -192,13 +192,6 @@ static const struct packet_case big[] = {
 	    "41", QUOTED("81", "41")),
 	BIG(TOO_BIG("fd02:4::2", "1280"), "s42", "6in4, narrower than IPv6 may be", IN0, BACK0,
 	    T(4, 2), "41", QUOTED("61", "41")),
-	CASE_DROP("4in4 without DF", IN0 S(0, 2) "| tcp 1234 > 80 A csum 7 | data 1441",
-		  "s02 too-big"),
-	CASE_DROP("4in6 without DF", IN0 S(0, 3) "| udp 1234 > 53 csum 7 | data 1472",
-		  "s03 too-big"),
-	CASE_DROP("l2 without DF", IN0 S(4, 1) "| udp 1234 > 53 csum 7 | data 99", "s41 too-big"),
-	CASE_DROP("gue without DF", IN0 S(0, 6) "| udp 1234 > 53 csum 7 | data 1472",
-		  "s06 too-big"),
 	CASE_DROP("never for a reset", IN0 S(0, 2) "df | tcp 1234 > 80 R csum 7 | data 1441",
 		  "s02 too-big"),
 };
@@ -226,7 +219,6 @@ static const struct packet_case big_fragments[] = {
 		    BACK0 FRAG_NEEDED("10.2.0.2", "1480") S(0, 2) "df mf len 1484 " FIRST "520"),
 	CASE_DROP("4in4 with DF, a later one", IN0 S(0, 2) "df mf off 185 proto 17 | data 1464",
 		  "s02 too-big fragment-guessed"),
-	CASE_DROP("4in4 without DF", IN0 S(0, 2) "mf " FIRST "1456", "s02 too-big"),
 	CASE_DROP("from a group", IN0 "ip6 ff02::9 > fd02:0::2 " LATER6 "1440",
 		  "s02 too-big fragment-guessed"),
 };

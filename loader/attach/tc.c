@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A program of ours at TC ingress of a device: a filter with a place of its own, by which it is
+ * known again. The clsact qdisc stays when it goes: others may have come to use it.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "internal.h"
+
+#define TC_HANDLE 1
+
+int attach_tc(unsigned int ifindex, enum attach_tc_place place, int prog_fd,
+	      struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = place, .prog_fd = prog_fd,
+		    .flags = BPF_TC_F_REPLACE);
+	int rc = bpf_tc_hook_create(&hook);
+
+	if (!rc || rc == -EEXIST)
+		rc = bpf_tc_attach(&hook, &opts);
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return poise_fail_errno(err, "cannot attach the program at TC ingress");
+}
+
+int attach_tc_remove(unsigned int ifindex, enum attach_tc_place place, struct poise_error *err)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = place);
+	int rc = bpf_tc_detach(&hook, &opts);
+
+	if (!rc || rc == -ENOENT || rc == -EINVAL) /* somebody removed filter or qdisc before us */
+		return 0;
+	errno = -rc;
+	return poise_fail_errno(err, "cannot detach the program from TC ingress");
+}
