@@ -12,7 +12,8 @@
  * Whether a source is its network's broadcast address nobody here can know.
  *
  * The mid-flow packet of a flow that we have no record of is not reset either: another balancer,
- * or a backend that comes back, may know it.
+ * or a backend that comes back, may know it. One that we do know, of a backend that is down, is if
+ * its service wants that (on-down reset).
  */
 #ifndef POISE_ANSWER_H
 #define POISE_ANSWER_H
@@ -123,6 +124,7 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 		if (a->proto == IPPROTO_UDP)
 			return LIMIT_ICMP;
 		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;
+	case POISE_R_DOWN: return LIMIT_RST;
 	case POISE_R_NO_LISTENER: return a->proto == IPPROTO_TCP ? LIMIT_RST : LIMIT_ICMP;
 	}
 	return LIMIT_KINDS;

@@ -28,6 +28,12 @@ static __always_inline bool member_keeps(const struct poise_member *m, __u32 ser
 	return m && m->service == service && (ONCE(m->live) & flag);
 }
 
+/* Else it may be that whoever sends for such a flow is to be told that it is over. */
+static __always_inline bool member_resets(const struct poise_member *m, __u32 service)
+{
+	return m && m->service == service && (ONCE(m->live) & POISE_L_RESET);
+}
+
 static __always_inline bool member_fades(const struct poise_member *m)
 {
 	return m && (ONCE(m->live) & POISE_L_FADING);

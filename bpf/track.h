@@ -149,6 +149,19 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 	}
 }
 
+/* A TCP flow is over, since its backend is down (on-down reset): its client is told. Its word stays
+ * for a while, so that all of its packets are answered alike. */
+static __always_inline answer_t track_reset(struct track *t, struct flow *f, int slot, __u64 old)
+{
+	__u32 seconds = stamp_timeout(t->rec, POISE_FLOW_RST, false);
+	__u64 word = flow_word(t->tag, POISE_WORD_MEMBER(old),
+			       stamp_low(POISE_FLOW_RST, seconds, f->seconds));
+
+	if (flow_is_live(old) && !flow_swap(&t->bucket->word[slot & 7], old, word, 0))
+		return TRACK_AGAIN;
+	return DROP(DOWN);
+}
+
 /* A flow goes on: its word as the transition table says. Or TRACK_AFRESH. */
 static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int slot, __u64 old)
 {
@@ -158,7 +171,9 @@ static __always_inline answer_t track_go_on(struct track *t, struct flow *f, int
 	__u64 word = old;
 	__u32 cell;
 
-	if (!member_keeps(m, f->service, f->kind == PACKET_UDP) || (f->bound && f->bound != member))
+	if (!udp && f->kind != PACKET_SYN && member_resets(m, f->service))
+		return track_reset(t, f, slot, old);
+	if (!member_keeps(m, f->service, udp) || (f->bound && f->bound != member))
 		return TRACK_AFRESH;
 	cell = flow_transition(old, f->kind, f->seconds,
 			       stamp_timeout(t->rec, POISE_WORD_STATE(old), udp),

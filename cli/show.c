@@ -357,10 +357,14 @@ static void say_notes(const struct cli *c, const struct showing *w)
 	for (size_t i = 0; i < c->config->services; i++) {
 		const struct config_service *svc = c->config->service[i];
 		const char *note;
+		char words[CELL];
 		size_t at = 0;
 
 		if (w->services == 1 && svc != w->last)
 			continue;
+		note = shown_rung(svc, words, sizeof(words));
+		if (note)
+			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
 		while ((note = policy_note(&svc->conf, &at)))
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
 	}

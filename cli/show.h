@@ -25,7 +25,7 @@ struct shown_backend {
 
 struct shown_service {
 	const struct config_service *service;
-	size_t up, configured; /* backends; without those leaving */
+	size_t up, configured; /* backends; without those leaving, and sorry ones */
 	bool flows_known;
 	struct instance_stats stats; /* sums over the backends */
 	struct aging_counts tracking;
@@ -35,6 +35,12 @@ struct shown_service {
 /* Gathers svc as c->instance has it now; free with shown_free. */
 void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s);
 void shown_free(struct shown_service *s);
+
+/* Where a service is on the ladder, in a word. */
+const char *shown_rung_word(const struct config_service *svc);
+/* Who serves instead of those that are up, in words, in buf or a text of its own; NULL: nobody
+ * need. */
+const char *shown_rung(const struct config_service *svc, char *buf, size_t size);
 
 /* A duration in microseconds, for people: 0.9ms, 120ms, 2.5s. */
 const char *shown_took(__u64 us, char *buf, size_t size);

@@ -91,7 +91,8 @@ void shown_gather(struct cli *c, const struct config_service *svc, struct shown_
 
 		gather_backend(c, svc, &svc->member[i], b);
 		s->up += !strncmp(b->state, "up", 2);
-		s->configured += svc->member[i].conf.r.state != POISE_REC_LEAVING;
+		s->configured += svc->member[i].conf.r.state != POISE_REC_LEAVING &&
+				 !svc->member[i].conf.sorry;
 		add_stats(&s->stats, &b->stats);
 	}
 	share_faded(s, share);
@@ -353,6 +354,7 @@ struct json_object *shown_json(const struct shown_service *s)
 {
 	const struct poise_service_conf *conf = &s->service->conf;
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	struct ladder ladder = instance_ladder(s->service);
 
 	json_add_known(o, "name", conf->name);
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
@@ -365,6 +367,8 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);
+	json_add_known(o, "rung", shown_rung_word(s->service));
+	json_object_object_add(o, "panics", json_object_new_boolean(ladder_panics(&ladder)));
 	json_add_stats(o, &s->stats, s->flows_known);
 	for (size_t i = 0; i < s->service->members; i++)
 		json_object_array_add(list, backend_json(s, &s->backend[i]));

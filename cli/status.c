@@ -106,6 +106,7 @@ static void judge_services(const struct cli *c, struct status *s)
 
 	for (size_t i = 0; i < c->config->services; i++) {
 		const struct config_service *svc = c->config->service[i];
+		struct ladder ladder = instance_ladder(svc);
 		size_t up = 0;
 
 		for (size_t k = 0; k < svc->members; k++) {
@@ -115,6 +116,11 @@ static void judge_services(const struct cli *c, struct status *s)
 			up += !strncmp(state, "up", 2);
 			unresolved += !strncmp(state, "unresolved", 10);
 		}
+		if (ladder_panics(&ladder))
+			remark(&s->problems,
+			       "service %s: panic, too few of its backends are up "
+			       "(poise show %s)",
+			       svc->conf.name, svc->conf.name);
 		if (!up && config_members_in(svc) && without++ < NAMED_SERVICES)
 			remark(&s->problems,
 			       "service %s: none of its backends is up (poise show %s)",

@@ -62,7 +62,7 @@ static bool arrived(const struct cli *c, enum wait_until until, __u16 id)
 
 	switch (until) {
 	case WAIT_DRAINED: return !state || !strcmp(state, "drained") || !strcmp(state, "disabled");
-	case WAIT_UP: return state && !strcmp(state, "up");
+	case WAIT_UP: return state && (!strcmp(state, "up") || !strcmp(state, "sorry"));
 	case WAIT_GONE: return !state;
 	}
 	return false;

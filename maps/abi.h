@@ -142,7 +142,7 @@ POISE_ASSERT_SIZE(struct poise_extent, 4);
 /* A service as packets see it. Immutable: a change writes the other copy and flips `active`. */
 struct poise_service_rec {
 	__u32 table_at;	  /* first slot in `table` */
-	__u32 table_size; /* slots; 0: no member may be chosen at all */
+	__u32 table_size; /* slots; 0: no member may be chosen, or keeps a flow */
 	__u32 base_at;	  /* a base table of its own, if size or hash kind changed: the base is
 			   * POISE_ENTRY_BASE of its entries ... */
 	__u32 base_size;  /* ... else 0: the base is in the current entries */
@@ -204,7 +204,9 @@ enum poise_rank {
 	POISE_RANK_CHECKING,
 	POISE_RANK_DRAINING, /* weight 0 too */
 	POISE_RANK_SORRY,
+	POISE_RANK_SORRY_DRAINING,
 	POISE_RANK_FAILED, /* only fault: a failed check */
+	POISE_RANK_NOBODY, /* a rung only: there is nobody who may be chosen */
 	POISE_RANK_NEVER,  /* disabled, leaving, removed */
 };
 
@@ -213,7 +215,7 @@ enum poise_rank {
 #define POISE_L_HIT_TCP 0x00000100u /* a TCP flow bound to it goes on */
 #define POISE_L_HIT_UDP 0x00000200u /* a UDP flow bound to it goes on */
 #define POISE_L_FADING	0x00000400u /* admission test applies (policies issue) */
-#define POISE_L_RESET	0x00000800u /* on-down reset (health issue) */
+#define POISE_L_RESET	0x00000800u /* a TCP flow bound to it is reset (on-down) */
 
 #define POISE_F_V6	     0x01 /* the member's address is IPv6 */
 #define POISE_F_ENTROPY	     0x02 /* vary the outer source for the receiver's RSS */
@@ -479,7 +481,8 @@ POISE_ASSERT_SIZE(struct poise_check_result, 128);
 	  "no service listens on that port or protocol of the address")                            \
 	R(NO_ECHO, "no-echo",                                                                      \
 	  "an echo request that its address does not answer (ping no, usable)")                    \
-	R(SOURCE, "source-denied", "the client's address is not allowed or is denied")
+	R(SOURCE, "source-denied", "the client's address is not allowed or is denied")           \
+	R(DOWN, "backend-down", "the flow's backend is down, and on-down says reset")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -624,6 +627,24 @@ struct poise_listener_conf {
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);
 
+/* Keys on-down and on-down-udp: what becomes of the flows of a backend that is down. */
+enum poise_on_down {
+	POISE_ON_DOWN_KEEP = 0,
+	POISE_ON_DOWN_MOVE,
+	POISE_ON_DOWN_RESET,
+};
+
+enum poise_on_down_udp {
+	POISE_UDP_MOVE = 0,
+	POISE_UDP_KEEP,
+};
+
+/* Key on-none-up: whether those whose check failed are tried when nobody else is left. */
+enum poise_on_none_up {
+	POISE_NONE_UP_TRY = 0,
+	POISE_NONE_UP_REFUSE,
+};
+
 #define POISE_FADE_AUTO	    0xffffffffu
 #define POISE_UNTRACKED_UDP 0x1
 #define POISE_UNTRACKED_TCP 0x2
@@ -676,8 +697,12 @@ struct poise_service_conf {
 	__u16 fade_exponent; /* in hundredths */
 	__u8 fade_floor;     /* percent */
 	__u8 untracked; /* POISE_UNTRACKED_*: what may go on unrecorded though all is recorded */
-	__u8 limited;	/* whether any backend has max-conns, as of its last commit */
-	__u8 spare[771];
+	__u8 limited;	  /* whether any backend has max-conns, as of its last commit */
+	__u8 on_down;	  /* enum poise_on_down */
+	__u8 on_down_udp; /* enum poise_on_down_udp */
+	__u8 on_none_up;  /* enum poise_on_none_up */
+	__u8 panic;	  /* percent */
+	__u8 spare[767];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
@@ -708,7 +733,8 @@ struct poise_member_conf {
 	__u32 max_conns;    /* live flows; 0: any number */
 	__u8 max_conns_set; /* 0: the service's */
 	__u8 fades;	    /* it came while others were up: fades in from `since` on */
-	__u8 spare[114];
+	__u8 sorry;	    /* chosen only when nobody better is left */
+	__u8 spare[113];
 };
 
 POISE_ASSERT_SIZE(struct poise_member_conf, 248);

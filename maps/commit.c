@@ -140,7 +140,7 @@ static void write_member(struct commit *c, __u16 id, struct poise_member_conf *c
 		return;
 	if (was && old->r.state != conf->r.state)
 		c->change->flows += flows_of(c->i, id);
-	if (!was || derive_rank(old, DERIVE_ENDED) != derive_rank(conf, DERIVE_ENDED) ||
+	if (!was || ladder_own_rank(old) != ladder_own_rank(conf) ||
 	    old->r.state != conf->r.state || old->admin != conf->admin ||
 	    old->health != conf->health)
 		conf->since = c->now;
@@ -166,7 +166,7 @@ static void write_service(struct commit *c, __u16 id, struct poise_service_conf 
 
 static bool is_up(const struct poise_member_conf *m)
 {
-	return m && store_is_member(m) && derive_rank(m, DERIVE_ENDED) == POISE_RANK_UP;
+	return m && store_is_member(m) && ladder_own_rank(m) == POISE_RANK_UP;
 }
 
 static const struct poise_member_conf *before(const struct commit *c, const struct config_member *m)
@@ -200,12 +200,22 @@ static void mark_fading(struct commit *c, const struct config_service *svc)
 }
 
 /* Who comes to a service with a check has to show itself first, if there is somebody to look: not
- * chosen while another is up. */
-static void await_check(struct commit *c, const struct config_service *svc, struct config_member *m)
+ * chosen while another is up. Said before slots are planned, which goes by who is chosen. */
+static void await_checks(struct commit *c)
 {
-	if (svc->conf.health.type != POISE_CHECK_NONE && !before(c, m) &&
-	    m->conf.health == POISE_HEALTH_NONE && poised_runs(c))
-		m->conf.health = POISE_HEALTH_CHECKING;
+	for (size_t s = 0; s < c->cfg->services; s++) {
+		struct config_service *svc = c->cfg->service[s];
+
+		if (svc->conf.health.type == POISE_CHECK_NONE)
+			continue;
+		for (size_t m = 0; m < svc->members; m++) {
+			struct config_member *member = &svc->member[m];
+
+			if (!before(c, member) && member->conf.health == POISE_HEALTH_NONE &&
+			    poised_runs(c))
+				member->conf.health = POISE_HEALTH_CHECKING;
+		}
+	}
 }
 
 static void write_kept(struct commit *c, const struct plan_service *ps)
@@ -217,11 +227,9 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 		svc->conf.created = c->now;
 	plan_ranges_write(c->i, svc);
 	write_service(c, svc->id, &svc->conf, ps->old ? ps->old : store_service(c->i, svc->id));
-	for (size_t m = 0; m < svc->members; m++) {
+	for (size_t m = 0; m < svc->members; m++)
 		if (svc->member[m].conf.r.state != POISE_REC_LEAVING)
 			svc->member[m].conf.r.state = POISE_REC_USED;
-		await_check(c, svc, &svc->member[m]);
-	}
 	mark_fading(c, svc);
 	for (size_t m = 0; m < svc->members; m++) {
 		struct config_member *member = &svc->member[m];
@@ -426,6 +434,7 @@ int instance_commit(struct instance *i, struct config *cfg, struct instance_chan
 		return -1;
 	commit_begin(&c, i, cfg, change ? change : &unasked);
 	match(&c);
+	await_checks(&c);
 	rc = plan_patiently(&c, err);
 	if (!rc) {
 		commit_write(&c);

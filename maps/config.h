@@ -207,7 +207,13 @@ static inline const char *config_record_key(const struct poise_service_conf *con
 		return "policy";
 	if (conf->affinity || conf->rate)
 		return conf->affinity ? "affinity" : "rate";
-	return conf->limited ? "max-conns" : NULL;
+	if (conf->limited)
+		return "max-conns";
+	/* A reset is for nobody but whoever is known to have a flow there; of UDP only the record
+	 * tells a flow that goes on from one that begins. */
+	if (conf->on_down == POISE_ON_DOWN_RESET)
+		return "on-down";
+	return conf->on_down_udp == POISE_UDP_KEEP ? "on-down-udp" : NULL;
 }
 
 /* Is every flow recorded? */

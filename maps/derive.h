@@ -8,6 +8,7 @@
 #define POISE_DERIVE_H
 
 #include "cycle.h"
+#include "ladder.h"
 #include "store.h"
 
 /* `deadline` of a drain that has ended; a time of 1 ns after the epoch is always past. */
@@ -28,6 +29,8 @@ struct derived {
 	const struct poise_service_conf *conf;
 	struct derive_members *member;
 	size_t members;
+	struct ladder ladder;
+	bool keeps;    /* some member keeps its flows, chosen or not */
 	__u64 weights; /* of those that are up */
 	struct poise_service_rec rec;
 	__u16 *table;		   /* [conf->table_slots] ordinals: `current` */
@@ -46,7 +49,6 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 __u32 derived_entry(const struct derived *d, __u32 s, __u32 old);
 /* What a cycle has of a member that may be chosen. */
 struct cycle_member derive_cycle_member(const struct poise_member_conf *m, __u16 id);
-enum poise_rank derive_rank(const struct poise_member_conf *m, __u64 now_realtime_ns);
 
 /* tick.c: true if no flow is left on a member that is leaving or draining. */
 bool instance_idle(const struct instance *i, const struct config_member *m,

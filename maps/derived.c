@@ -22,42 +22,6 @@ __u16 derive_id(const struct poise_extent *extent, int extents, __u32 ordinal)
 	return 0;
 }
 
-/* ---- the ladder -------------------------------------------------------------------------------*/
-
-/*
- * Design rule 5. A member with two faults (draining and down) is not one "whose only fault is a
- * failed check". A drain past its deadline has promised that nothing goes there any more.
- */
-enum poise_rank derive_rank(const struct poise_member_conf *m, __u64 now_realtime_ns)
-{
-	bool draining = m->admin == POISE_DRAINING || !m->weight;
-
-	if (m->r.state != POISE_REC_USED || m->admin == POISE_DISABLED)
-		return POISE_RANK_NEVER;
-	if (m->admin == POISE_DRAINING && m->deadline && m->deadline <= now_realtime_ns)
-		return POISE_RANK_NEVER;
-	if (m->health == POISE_HEALTH_DOWN)
-		return draining ? POISE_RANK_NEVER : POISE_RANK_FAILED;
-	if (draining)
-		return POISE_RANK_DRAINING;
-	return m->health == POISE_HEALTH_CHECKING ? POISE_RANK_CHECKING : POISE_RANK_UP;
-}
-
-/*
- * Whose flows go on. Down and disabled keep TCP, which may yet be answered or must at least not be
- * reset by another backend, and let go of UDP at its next packet (on-down: tcp keep, udp move); so
- * does a leaver. Only the end of a drain, or removal, cuts.
- */
-static __u32 hits(const struct poise_member_conf *m)
-{
-	if (m->admin == POISE_DRAINING && m->deadline == DERIVE_ENDED)
-		return 0;
-	if (m->r.state == POISE_REC_LEAVING || m->admin == POISE_DISABLED ||
-	    m->health == POISE_HEALTH_DOWN)
-		return POISE_L_HIT_TCP;
-	return POISE_L_HIT_TCP | POISE_L_HIT_UDP;
-}
-
 /* ---- the service record -----------------------------------------------------------------------*/
 
 /* Rounded up, and within what a stamp of 12 bits can tell apart. */
@@ -139,7 +103,7 @@ static void fill_rec(struct derived *d)
 
 	rec->flags = POISE_S_PUBLISHED;
 	rec->table_at = conf->table_at;
-	rec->table_size = rec->rung == POISE_RANK_NEVER ? 0 : conf->table_slots;
+	rec->table_size = rec->rung == POISE_RANK_NOBODY && !d->keeps ? 0 : conf->table_slots;
 	rec->base_at = conf->base_at;
 	rec->base_size = conf->base_size;
 	rec->policy = conf->policy;
@@ -211,6 +175,27 @@ static void collect(const struct instance *i, struct derived *d)
 	}
 }
 
+/* Which rung the service is on, and what follows from that for all of it. */
+static void climb(struct derived *d)
+{
+	ladder_begin(&d->ladder, d->conf);
+	for (size_t m = 0; m < d->members; m++)
+		ladder_count(&d->ladder, d->member[m].conf);
+	d->rec.rung = ladder_rung(&d->ladder);
+	for (size_t m = 0; m < d->members; m++) {
+		__u32 live = ladder_live(&d->ladder, d->member[m].conf);
+
+		d->keeps |= (live & (POISE_L_HIT_TCP | POISE_L_HIT_UDP)) != 0;
+		if ((live & POISE_L_RANK) == POISE_RANK_UP)
+			d->weights += d->member[m].conf->weight;
+	}
+}
+
+static bool is_chosen(const struct derived *d, const struct poise_member_conf *m)
+{
+	return ladder_rank(&d->ladder, m) == d->rec.rung;
+}
+
 static void fill_table(const struct instance *i, struct derived *d)
 {
 	struct maglev_member *chosen = calloc(d->members + 1, sizeof(*chosen));
@@ -222,8 +207,7 @@ static void fill_table(const struct instance *i, struct derived *d)
 	for (size_t m = 0; m < d->members; m++) {
 		const struct poise_member_conf *conf = d->member[m].conf;
 
-		if (d->rec.rung != POISE_RANK_NEVER &&
-		    derive_rank(conf, DERIVE_ENDED) == d->rec.rung)
+		if (is_chosen(d, conf))
 			chosen[n++] =
 				(struct maglev_member){.addr = conf->addr,
 						       .port = conf->port,
@@ -252,7 +236,7 @@ static void fill_cycle(struct derived *d)
 	if (!chosen || !d->cycle)
 		abort();
 	for (size_t m = 0; m < d->members && d->conf->cycle_slots; m++)
-		if (derive_rank(d->member[m].conf, DERIVE_ENDED) == d->rec.rung)
+		if (is_chosen(d, d->member[m].conf))
 			chosen[n++] = derive_cycle_member(d->member[m].conf, d->member[m].id);
 	if (n)
 		cycle_fill(d->conf->policy, chosen, n, d->cycle, d->conf->cycle_slots);
@@ -262,16 +246,8 @@ static void fill_cycle(struct derived *d)
 void derived_make(const struct instance *i, __u16 id, struct derived *d)
 {
 	*d = (struct derived){.id = id, .conf = store_service(i, id)};
-	d->rec.rung = POISE_RANK_NEVER;
 	collect(i, d);
-	for (size_t m = 0; m < d->members; m++) {
-		enum poise_rank rank = derive_rank(d->member[m].conf, DERIVE_ENDED);
-
-		if (rank < d->rec.rung)
-			d->rec.rung = rank;
-		if (rank == POISE_RANK_UP)
-			d->weights += d->member[m].conf->weight;
-	}
+	climb(d);
 	fill_rec(d);
 	fill_bounds(i, d);
 	if (table_suffices(&d->rec))
@@ -292,11 +268,12 @@ void derived_free(struct derived *d)
 void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 {
 	const struct poise_member_conf *conf = d->member[m].conf;
-	bool fades = conf->fades && derive_rank(conf, DERIVE_ENDED) == POISE_RANK_UP;
+	__u32 live = ladder_live(&d->ladder, conf);
+	bool fades = conf->fades && (live & POISE_L_RANK) == POISE_RANK_UP;
 
 	*out = (struct poise_member){
 		.addr = conf->addr,
-		.live = derive_rank(conf, DERIVE_ENDED) | hits(conf),
+		.live = live,
 		.service = d->id,
 		.ordinal = conf->ordinal,
 		.weight = conf->weight,

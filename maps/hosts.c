@@ -110,7 +110,7 @@ static void add_service(const struct instance *i, struct hosts *h, __u32 id)
 		struct poise_listener_conf key = hosts_address(&conf->listener[l].addr);
 
 		hosts_add(h, &conf->listener[l], id);
-		slot_of(h, &key)->usable |= s->rec[s->active & 1].table_size != 0;
+		slot_of(h, &key)->usable |= s->rec[s->active & 1].rung < POISE_RANK_NOBODY;
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "config.h"
 #include "error.h"
+#include "ladder.h"
 
 #define POISE_PIN_ROOT	       "/sys/fs/bpf/poise"
 #define POISE_DEFAULT_INSTANCE "default"
@@ -196,12 +197,12 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 /* True if poised folded within the last second. */
 bool instance_daemon_runs(const struct instance *i);
 
-/* The effective state in the words of `show`: up checking full draining drained leaving down
- * disabled, and the rank it gives. nexthop-less members are "unresolved". */
+/* The effective state in the words of `show`: up sorry checking full draining drained leaving down
+ * disabled. nexthop-less members are "unresolved". */
 const char *instance_member_state(const struct instance *i, const struct config_service *svc,
 				  const struct config_member *m);
-enum poise_rank instance_member_rank(const struct config_service *svc,
-				     const struct config_member *m, __u64 now_realtime_ns);
+/* Where the service stands, as its members' records have it. */
+struct ladder instance_ladder(const struct config_service *svc);
 
 /* What the last check of a member found; at 0: it was not checked. */
 void instance_check_result(const struct instance *i, __u16 member, struct poise_check_result *r);

@@ -10,7 +10,7 @@
 #include "option.h"
 #include "text.h"
 
-#define KEYS_MAX   40  /* keys of one scope, or words of one enum: more than there are */
+#define KEYS_MAX   48  /* keys of one scope, or words of one enum: more than there are */
 #define WORDS_TEXT 160 /* all words of the longest enum, with commas */
 
 static void *field(const struct option *o, void *obj)
@@ -107,9 +107,7 @@ const struct option *option_find(enum option_scope scope, const char *key)
 int option_unknown(enum option_scope scope, const char *key, const char *const *more, size_t n,
 		   struct poise_error *err)
 {
-	static const char *const later[] = {
-		"hash", "passive", "on-down", "on-none-up", "panic", "sorry",
-	};
+	static const char *const later[] = {"hash", "passive"};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;
 

@@ -94,6 +94,25 @@ static const struct option_word others[] = {
 	{0},
 };
 
+static const struct option_word on_downs[] = {
+	{.word = "keep", .value = POISE_ON_DOWN_KEEP},
+	{.word = "move", .value = POISE_ON_DOWN_MOVE},
+	{.word = "reset", .value = POISE_ON_DOWN_RESET},
+	{0},
+};
+
+static const struct option_word on_downs_udp[] = {
+	{.word = "keep", .value = POISE_UDP_KEEP},
+	{.word = "move", .value = POISE_UDP_MOVE},
+	{0},
+};
+
+static const struct option_word nones_up[] = {
+	{.word = "try", .value = POISE_NONE_UP_TRY},
+	{.word = "refuse", .value = POISE_NONE_UP_REFUSE},
+	{0},
+};
+
 static const struct option_word checks[] = {
 	{.word = "none", .value = POISE_CHECK_NONE}, {.word = "tcp", .value = POISE_CHECK_TCP},
 	{.word = "http", .value = POISE_CHECK_HTTP}, {.word = "https", .value = POISE_CHECK_HTTPS},
@@ -259,6 +278,25 @@ const struct option poise_options[] = {
 	 .max = 100, .argument = "PERCENT",
 	 .help = "The part of its share that a backend gets at least while it fades in."},
 
+	{SERVICE(on_down), .key = "on-down", .type = OPTION_ENUM, .fallback = "keep",
+	 .words = on_downs, .argument = "keep|move|reset",
+	 .help = "What becomes of the TCP flows of a backend that is down or disabled: they stay "
+		 "bound to it; their next packet goes to another, which resets them; or it is "
+		 "answered with a reset here. Every flow is recorded with reset."},
+	{SERVICE(on_down_udp), .key = "on-down-udp", .type = OPTION_ENUM, .fallback = "move",
+	 .words = on_downs_udp, .argument = "keep|move",
+	 .help = "The same of its UDP flows: their next packet goes to another backend, or they "
+		 "stay. Every flow is recorded with keep."},
+	{SERVICE(on_none_up), .key = "on-none-up", .type = OPTION_ENUM, .fallback = "try",
+	 .words = nones_up, .argument = "try|refuse",
+	 .help = "When nobody is left but backends whose check failed: try them all, or refuse "
+		 "new flows at once."},
+	{SERVICE(panic), .key = "panic", .type = OPTION_PERCENT, .fallback = "0%", .max = 100,
+	 .argument = "PERCENT",
+	 .help = "While some backends are up, but fewer than this share of those that would be if "
+		 "all their checks were good, checks are not believed and all of these are "
+		 "used; 0%: never."},
+
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},
@@ -273,6 +311,10 @@ const struct option poise_options[] = {
 	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
 	 .words = admins, .argument = "enabled|draining|disabled",
 	 .help = "Whether the backend may be used: fully, for the flows it has, or not at all."},
+	{BACKEND(sorry), .key = "sorry", .type = OPTION_BOOL, .fallback = "no",
+	 .argument = "yes|no",
+	 .help = "Whether it is chosen only while no other backend is up, not yet checked or "
+		 "draining."},
 	{BACKEND(server_id), .key = "server-id", .type = OPTION_U32, .fallback = "0",
 	 .max = SERVER_ID_MAX, .argument = "NUMBER",
 	 .help = "The server id, highest byte first, in the QUIC connection ids that this backend "

@@ -97,28 +97,34 @@ static bool start_over(const struct plan_service *ps)
 
 /* ---- the cycle --------------------------------------------------------------------------------*/
 
-/* The rank a member will have once this configuration is in force. */
-static enum poise_rank rank_of(const struct config_member *m)
+/* The record a member will have once this configuration is in force. */
+static struct poise_member_conf future(const struct config_member *m)
 {
 	struct poise_member_conf conf = m->conf;
 
 	if (!config_member_leaving(m))
 		conf.r.state = POISE_REC_USED;
-	return derive_rank(&conf, DERIVE_ENDED);
+	return conf;
 }
 
 /* As derived_make will have it, but for the order. Returns how many. */
 static size_t cycle_members(const struct config_service *svc, struct cycle_member *to)
 {
-	enum poise_rank rung = POISE_RANK_NEVER;
+	struct ladder ladder;
 	size_t n = 0;
 
-	for (size_t m = 0; m < svc->members; m++)
-		if (rank_of(&svc->member[m]) < rung)
-			rung = rank_of(&svc->member[m]);
-	for (size_t m = 0; m < svc->members && rung != POISE_RANK_NEVER; m++)
-		if (rank_of(&svc->member[m]) == rung)
-			to[n++] = derive_cycle_member(&svc->member[m].conf, svc->member[m].id);
+	ladder_begin(&ladder, &svc->conf);
+	for (size_t m = 0; m < svc->members; m++) {
+		struct poise_member_conf conf = future(&svc->member[m]);
+
+		ladder_count(&ladder, &conf);
+	}
+	for (size_t m = 0; m < svc->members; m++) {
+		struct poise_member_conf conf = future(&svc->member[m]);
+
+		if (ladder_rank(&ladder, &conf) == ladder_rung(&ladder))
+			to[n++] = derive_cycle_member(&conf, svc->member[m].id);
+	}
 	return n;
 }
 

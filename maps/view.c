@@ -151,11 +151,14 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 	free(slots);
 }
 
-enum poise_rank instance_member_rank(const struct config_service *svc,
-				     const struct config_member *m, __u64 now_realtime_ns)
+struct ladder instance_ladder(const struct config_service *svc)
 {
-	(void)svc; /* its on-none-up and panic will have a say (health) */
-	return derive_rank(&m->conf, now_realtime_ns);
+	struct ladder ladder;
+
+	ladder_begin(&ladder, &svc->conf);
+	for (size_t m = 0; m < svc->members; m++)
+		ladder_count(&ladder, &svc->member[m].conf);
+	return ladder;
 }
 
 bool instance_usable(const struct instance *i, const struct config_service *svc)
@@ -197,5 +200,7 @@ const char *instance_member_state(const struct instance *i, const struct config_
 	if (m->id && i->members[m->id].max_conns &&
 	    i->held[m->id] >= (poise_load)i->members[m->id].max_conns)
 		return "full";
-	return m->conf.weight ? "up" : "draining";
+	if (!m->conf.weight)
+		return "draining";
+	return m->conf.sorry ? "sorry" : "up";
 }

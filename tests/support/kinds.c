@@ -233,6 +233,31 @@ static void backend_up(struct config *cfg, unsigned long argument)
 	member(cfg, 2)->conf.health = POISE_HEALTH_UP;
 }
 
+static void backend_sorry(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	member(cfg, 0)->conf.sorry = 1;
+}
+
+static void set_refuse(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.on_none_up = POISE_NONE_UP_REFUSE;
+}
+
+static void set_panic(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.panic = 100;
+}
+
+static void set_on_down(struct config *cfg, unsigned long argument)
+{
+	(void)argument;
+	named(cfg, "web")->conf.on_down = POISE_ON_DOWN_RESET;
+	named(cfg, "web")->conf.on_down_udp = POISE_UDP_KEEP;
+}
+
 static void backend_leaves(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
@@ -486,6 +511,14 @@ const struct kind kinds[] = {
 	KIND(backend_forward),
 	KIND(backend_down),
 	KIND(backend_up),
+	KIND(backend_sorry),
+	KIND(set_panic),
+	AFTER(backend_down, set_panic),
+	AFTER(set_panic, backend_down),
+	AFTER(all_down, set_refuse),
+	AFTER(set_refuse, all_down),
+	KIND(set_on_down),
+	AFTER(set_on_down, backend_down),
 	KIND(backend_leaves),
 	KIND(backend_del),
 	KIND(all_down),

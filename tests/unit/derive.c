@@ -59,74 +59,8 @@ static unsigned int slots_of(const struct instance *i, __u32 ordinal)
 	return slots;
 }
 
-/* ---- the ladder
- * --------------------------------------------------------------------------------*/
-
-#define TCP POISE_L_HIT_TCP
-#define UDP POISE_L_HIT_UDP
-
-static const struct {
-	const char *what;
-	__u8 state, admin, health;
-	__u16 weight;
-	__u64 deadline;
-	__u32 live;
-} rungs[] = {
-	{"up", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_UP, 1, 0, POISE_RANK_UP | TCP | UDP},
-	{"unchecked", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_NONE, 1, 0,
-	 POISE_RANK_UP | TCP | UDP},
-	{"not yet checked", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_CHECKING, 1, 0,
-	 POISE_RANK_CHECKING | TCP | UDP},
-	{"weight 0", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_UP, 0, 0,
-	 POISE_RANK_DRAINING | TCP | UDP},
-	{"draining", POISE_REC_USED, POISE_DRAINING, POISE_HEALTH_UP, 1, 0,
-	 POISE_RANK_DRAINING | TCP | UDP},
-	{"draining until later", POISE_REC_USED, POISE_DRAINING, POISE_HEALTH_UP, 1, 99,
-	 POISE_RANK_DRAINING | TCP | UDP},
-	{"draining, not yet checked", POISE_REC_USED, POISE_DRAINING, POISE_HEALTH_CHECKING, 1, 0,
-	 POISE_RANK_DRAINING | TCP | UDP},
-	{"down", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_DOWN, 1, 0, POISE_RANK_FAILED | TCP},
-	{"down and draining", POISE_REC_USED, POISE_DRAINING, POISE_HEALTH_DOWN, 1, 0,
-	 POISE_RANK_NEVER | TCP},
-	{"down of weight 0", POISE_REC_USED, POISE_ENABLED, POISE_HEALTH_DOWN, 0, 0,
-	 POISE_RANK_NEVER | TCP},
-	{"drained", POISE_REC_USED, POISE_DRAINING, POISE_HEALTH_UP, 1, DERIVE_ENDED,
-	 POISE_RANK_NEVER},
-	{"disabled", POISE_REC_USED, POISE_DISABLED, POISE_HEALTH_UP, 1, 0, POISE_RANK_NEVER | TCP},
-	{"leaving", POISE_REC_LEAVING, POISE_ENABLED, POISE_HEALTH_UP, 1, 0,
-	 POISE_RANK_NEVER | TCP},
-};
-
-static void stand_on(struct config *cfg, unsigned long rung)
-{
-	struct poise_member_conf *conf;
-
-	store_add_service(cfg, "web", 1, 0, 1)->conf.table_size = TABLE;
-	conf = &web(cfg)->member[0].conf;
-	conf->r.state = rungs[rung].state;
-	conf->admin = rungs[rung].admin;
-	conf->health = rungs[rung].health;
-	conf->weight = rungs[rung].weight;
-	conf->deadline = rungs[rung].deadline;
-}
-
-Test(derive, the_ladder)
-{
-	for (unsigned long r = 0; r < sizeof(rungs) / sizeof(rungs[0]); r++) {
-		struct instance *i = store_tiny();
-		__u32 live, rank = rungs[r].live & POISE_L_RANK;
-
-		store_change(i, stand_on, r);
-		store_check(i, rungs[r].what);
-		live = i->members[id_of(i, 0)].live;
-		cr_assert_eq(live, rungs[r].live, "%s: live is 0x%x, not 0x%x", rungs[r].what, live,
-			     rungs[r].live);
-		cr_assert_eq(rec(i)->rung, rank, "%s", rungs[r].what);
-		cr_assert_eq(rec(i)->table_size, rank == POISE_RANK_NEVER ? 0 : TABLE, "%s",
-			     rungs[r].what);
-		instance_close(i);
-	}
-}
+/* ---- the ladder (ladder.c has all of it)
+ * -------------------------------------------------------*/
 
 static void one_up_one_down(struct config *cfg, unsigned long argument)
 {
@@ -215,7 +149,8 @@ Test(derive, base_outlives_a_time_without_backends)
 	for (__u32 s = 0; s < TABLE; s++)
 		before[s] = POISE_ENTRY_BASE(entry(i, s));
 	store_change(i, all_enabled, 1);
-	cr_assert_eq(rec(i)->table_size, 0);
+	for (__u32 ordinal = 0; ordinal < 3; ordinal++)
+		cr_assert_eq(slots_of(i, ordinal), 0);
 	store_change(i, all_enabled, 0);
 	for (__u32 s = 0; s < TABLE; s++)
 		cr_assert_eq(POISE_ENTRY_BASE(entry(i, s)), before[s], "slot %u", s);

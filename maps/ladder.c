@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Ranks, the rung, and whose flows go on; see ladder.h. */
+#include "derive.h"
+#include "ladder.h"
+
+/*
+ * A member with two faults (draining and down) is not one "whose only fault is a failed check". A
+ * drain past its deadline has promised that nothing goes there any more; until tick.c has said so
+ * in the record, it goes on.
+ */
+enum poise_rank ladder_own_rank(const struct poise_member_conf *m)
+{
+	bool draining = m->admin == POISE_DRAINING || !m->weight;
+
+	if (m->r.state != POISE_REC_USED || m->admin == POISE_DISABLED)
+		return POISE_RANK_NEVER;
+	if (m->admin == POISE_DRAINING && m->deadline == DERIVE_ENDED)
+		return POISE_RANK_NEVER;
+	if (m->health == POISE_HEALTH_DOWN)
+		return draining ? POISE_RANK_NEVER : POISE_RANK_FAILED;
+	if (m->sorry)
+		return draining ? POISE_RANK_SORRY_DRAINING : POISE_RANK_SORRY;
+	if (draining)
+		return POISE_RANK_DRAINING;
+	return m->health == POISE_HEALTH_CHECKING ? POISE_RANK_CHECKING : POISE_RANK_UP;
+}
+
+/* Whom only a check keeps from being up. */
+static bool is_taker(const struct poise_member_conf *m)
+{
+	enum poise_rank rank = ladder_own_rank(m);
+
+	return !m->sorry &&
+	       (rank == POISE_RANK_UP || rank == POISE_RANK_CHECKING || rank == POISE_RANK_FAILED);
+}
+
+void ladder_begin(struct ladder *l, const struct poise_service_conf *conf)
+{
+	*l = (struct ladder){.conf = conf};
+}
+
+void ladder_count(struct ladder *l, const struct poise_member_conf *m)
+{
+	l->at[ladder_own_rank(m)]++;
+	l->takers += is_taker(m);
+}
+
+/* With nobody up it is for on-none-up to say. */
+bool ladder_panics(const struct ladder *l)
+{
+	__u64 up = l->at[POISE_RANK_UP];
+
+	return up && up * 100 < (__u64)l->conf->panic * l->takers;
+}
+
+static bool refuses(const struct ladder *l)
+{
+	return l->conf->on_none_up == POISE_NONE_UP_REFUSE;
+}
+
+enum poise_rank ladder_rung(const struct ladder *l)
+{
+	enum poise_rank rung = POISE_RANK_UP;
+
+	while (rung < POISE_RANK_NOBODY && !l->at[rung])
+		rung++;
+	return rung == POISE_RANK_FAILED && refuses(l) ? POISE_RANK_NOBODY : rung;
+}
+
+enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m)
+{
+	enum poise_rank rank = ladder_own_rank(m);
+
+	if (is_taker(m) && ladder_panics(l))
+		return POISE_RANK_UP;
+	return rank == POISE_RANK_FAILED && refuses(l) ? POISE_RANK_NEVER : rank;
+}
+
+static __u32 tcp_when_down(const struct poise_service_conf *conf)
+{
+	switch (conf->on_down) {
+	case POISE_ON_DOWN_RESET: return POISE_L_RESET;
+	case POISE_ON_DOWN_MOVE: return 0;
+	}
+	return POISE_L_HIT_TCP;
+}
+
+/*
+ * The end of a drain cuts all. A leaver keeps TCP as long as it is not down: to another backend it
+ * would be no use. Whoever is down and may be chosen all the same keeps what it is given.
+ */
+static __u32 hits(const struct ladder *l, const struct poise_member_conf *m, enum poise_rank rank)
+{
+	bool leaving = m->r.state == POISE_REC_LEAVING;
+	bool down = m->admin == POISE_DISABLED || m->health == POISE_HEALTH_DOWN;
+	__u32 udp =
+		leaving || (down && l->conf->on_down_udp == POISE_UDP_MOVE) ? 0 : POISE_L_HIT_UDP;
+
+	if (m->admin == POISE_DRAINING && m->deadline == DERIVE_ENDED)
+		return 0;
+	if (rank <= ladder_rung(l))
+		return POISE_L_HIT_TCP | POISE_L_HIT_UDP;
+	return (down ? tcp_when_down(l->conf) : POISE_L_HIT_TCP) | udp;
+}
+
+__u32 ladder_live(const struct ladder *l, const struct poise_member_conf *m)
+{
+	enum poise_rank rank = ladder_rank(l, m);
+
+	return rank | hits(l, m, rank);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who of a service may be chosen (design rule 5): up, else not yet checked, else draining, else
+ * sorry, else those whose only fault is a failed check. Each member has a rank of its own; the
+ * service says what becomes of those that failed: as long as too few are up they count as up
+ * (panic), and when nobody else is left they may be tried or not (on-none-up).
+ *
+ * And whose flows go on: those of a member that may be chosen, of one that drains, and of one that
+ * is down as on-down says.
+ *
+ * Made by ladder_begin, then ladder_count for each member; then it can be asked.
+ */
+#ifndef POISE_LADDER_H
+#define POISE_LADDER_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct ladder {
+	const struct poise_service_conf *conf;
+	__u32 at[POISE_RANK_NEVER + 1]; /* members by their own rank */
+	__u32 takers;			/* those that are up unless a check says otherwise */
+};
+
+void ladder_begin(struct ladder *l, const struct poise_service_conf *conf);
+void ladder_count(struct ladder *l, const struct poise_member_conf *m);
+
+/* The best rank with anybody on it; POISE_RANK_NOBODY if that may not be chosen. */
+enum poise_rank ladder_rung(const struct ladder *l);
+/* Some are up, but fewer than `panic` says of those that would be if all checks were good. */
+bool ladder_panics(const struct ladder *l);
+enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m);
+/* The member's word `live` (POISE_L_*) but for fading. */
+__u32 ladder_live(const struct ladder *l, const struct poise_member_conf *m);
+
+/* The rank of a member by what is said of it alone. */
+enum poise_rank ladder_own_rank(const struct poise_member_conf *m);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * When backends are down, for real clients: who serves in their place and who is refused
+ * (on-none-up, sorry, panic), and what becomes of a connection that one of them had (on-down).
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+/* Found within 200 + 2 * 200 + 150 ms. */
+#define QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
+#define SOON  10 /* seconds until a state must be there, on a busy machine */
+
+static struct site site;
+
+static void up(void)
+{
+	site = (struct site){.backends = 3};
+	site_up(&site);
+	site_attach(&site);
+}
+
+static void down(void)
+{
+	lab_must(&site.lab, "lb1", "poise map check");
+	site_down(&site);
+}
+
+TestSuite(ladder, .init = up, .fini = down, .timeout = 60);
+
+static void expect_shown(const char *words)
+{
+	lab_until(&site.lab, "lb1", SOON, "poise show web | grep -qF '%s'", words);
+}
+
+static void expect_rung(const char *rung)
+{
+	lab_until(&site.lab, "lb1", SOON, "poise show web --json | grep -q '\"rung\": *\"%s\"'",
+		  rung);
+}
+
+/* The backends that answer 30 requests are these. */
+static void expect_from(const char *url, const char *backends)
+{
+	const char *out = lab_must(&site.lab, "c1",
+				   "for n in $(seq 30); do curl -s -m 2 %s || echo failed; done | "
+				   "grep -oE 'b[0-9]|failed' | sort -u | tr '\\n' ' '",
+				   url);
+
+	cr_assert_str_eq(out, backends);
+}
+
+/* At once: silence would be status 28. */
+static void expect_refused(const char *url)
+{
+	const char *out;
+
+	for (int n = 0; n < 5; n++)
+		cr_assert_eq(lab_run(&site.lab, "c1", &out, "curl -s -m 2 %s", url), 7, "%s", out);
+}
+
+static void check_none_up(const char *vip, int family, const char *url)
+{
+	site_service(&site, vip, family);
+	lab_must(&site.lab, "lb1", "poise service set web on-none-up refuse");
+	lab_must(&site.lab, "lb1", "poise health set web http status 299 " QUICK);
+	expect_rung("nobody");
+	expect_shown("web: no backend is up: new flows are refused (on-none-up refuse)");
+	expect_refused(url);
+	lab_must(&site.lab, "lb1", "poise service set web on-none-up try");
+	expect_shown("web: no backend is up: the 3 whose check failed are tried (on-none-up try)");
+	expect_from(url, "b1 b2 b3 ");
+	lab_must(&site.lab, "lb1", "poise health set web http status default");
+	expect_rung("up");
+	expect_from(url, "b1 b2 b3 ");
+}
+
+Test(ladder, none_up_ipv4)
+{
+	check_none_up(SITE_VIP4, 4, "http://" SITE_VIP4 "/");
+}
+
+Test(ladder, none_up_ipv6)
+{
+	check_none_up(SITE_VIP6, 6, "http://[" SITE_VIP6 "]/");
+}
+
+/* The sorry one serves when the others cannot, and only then. */
+Test(ladder, sorry)
+{
+	const char *url = "http://" SITE_VIP4 "/";
+
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise backend set web %s sorry yes", site_backend(&site, 3, 4));
+	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	expect_rung("up");
+	expect_shown(" 2/2 ");
+	expect_from(url, "b1 b2 ");
+	lab_must(&site.lab, "b1", "nginx -s stop");
+	expect_shown(" 1/2 ");
+	expect_from(url, "b2 ");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	expect_shown("web: no other backend is left: the sorry ones serve");
+	expect_from(url, "b3 ");
+	lab_must(&site.lab, "b1", "nginx");
+	expect_shown(" 1/2 ");
+	expect_from(url, "b1 ");
+}
+
+/* Too few are up: the checks are not believed. */
+Test(ladder, panic)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise service set web panic 50%%");
+	lab_must(&site.lab, "lb1", "poise health set web http body b1 " QUICK);
+	expect_shown("web: 1 of 3 backends up, fewer than panic 50%: all of them serve");
+	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 ");
+	lab_must(&site.lab, "lb1", "poise service set web panic 30%%");
+	expect_from("http://" SITE_VIP4 "/", "b1 ");
+}
+
+/* A client in the midst of a connection whose backend is taken away is told at its next packet. */
+Test(ladder, on_down_reset)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise service set web on-down reset");
+	lab_must(&site.lab, "c1",
+		 "cat > /run/client <<'END'\n"
+		 "exec 3<>/dev/tcp/" SITE_VIP4 "/80\n"
+		 "printf 'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; read -r line <&3; echo "
+		 "\"first: $line\" > /run/told\n"
+		 "until [ -e /run/go ]; do sleep 0.05; done\n"
+		 "printf G >&3; timeout 8 cat <&3 2>> /run/told\n"
+		 "echo done >> /run/told\n"
+		 "END\n"
+		 "rm -f /run/go /run/told; setsid bash /run/client > /dev/null 2>&1 < /dev/null &");
+	lab_until(&site.lab, "c1", SOON, "grep -q 'first: HTTP/1.1 200' /run/told");
+	for (int n = 1; n <= site.backends; n++)
+		lab_must(&site.lab, "lb1", "poise backend disable web %s",
+			 site_backend(&site, n, 4));
+	lab_must(&site.lab, "c1", "touch /run/go");
+	lab_until(&site.lab, "c1", SOON, "grep -q done /run/told");
+	lab_must(&site.lab, "c1", "grep -q 'Connection reset by peer' /run/told");
+	lab_must(&site.lab, "lb1", "poise stats web | grep -q backend-down");
+}
