@@ -164,6 +164,7 @@ static void collect(const struct instance *i, struct derived *d)
 	d->present = calloc(room + 1, 1);
 	if (!d->member || !d->present)
 		abort();
+	d->members = 0;
 	for (__u32 ordinal = 0; ordinal < room; ordinal++) {
 		__u16 id = derive_id(conf->extent, conf->extents, ordinal);
 		const struct poise_member_conf *m = store_member(i, id);
