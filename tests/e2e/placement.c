@@ -141,8 +141,7 @@ static void everywhere(struct scene *s)
 				 forwarding);
 			tap_forget(&s->tap);
 			listened_to(s);
-			if (places[k])
-				not_listened_to(s);
+			not_listened_to(s);
 			place(s, places[k], "del");
 		}
 }
