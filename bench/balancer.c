@@ -42,27 +42,58 @@ static void remove_dead(void)
 		closedir(dir);
 }
 
-static int add_service(struct config *cfg, const char *name, enum row_service which,
-		       enum poise_track track, enum poise_mode mode, struct poise_error *err)
+struct service {
+	const char *name;
+	enum row_service which;
+	enum poise_policy policy;
+	enum poise_track track;
+	enum poise_mode mode;
+	int backends;
+};
+
+static const struct service services[] = {
+	{"auto4", ROW_AUTO4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_IPIP, BALANCER_BACKENDS},
+	{"always4", ROW_ALWAYS4, POISE_MAGLEV, POISE_TRACK_ALWAYS, POISE_IPIP, BALANCER_BACKENDS},
+	{"auto6", ROW_AUTO6, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_IPIP, BALANCER_BACKENDS},
+	{"gue4", ROW_GUE4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_GUE, BALANCER_BACKENDS},
+	{"m8", ROW_MAGLEV_8, POISE_MAGLEV, POISE_TRACK_ALWAYS, POISE_IPIP, 8},
+	{"rr8", ROW_ROUND_ROBIN_8, POISE_ROUND_ROBIN, POISE_TRACK_AUTO, POISE_IPIP, 8},
+	{"r8", ROW_RANDOM_8, POISE_RANDOM, POISE_TRACK_AUTO, POISE_IPIP, 8},
+	{"lc8", ROW_LEAST_CONN_8, POISE_LEAST_CONN, POISE_TRACK_AUTO, POISE_IPIP, 8},
+	{"p2c8", ROW_P2C_8, POISE_P2C, POISE_TRACK_AUTO, POISE_IPIP, 8},
+	{"lc256", ROW_LEAST_CONN_256, POISE_LEAST_CONN, POISE_TRACK_AUTO, POISE_IPIP, 256},
+	{"p2c256", ROW_P2C_256, POISE_P2C, POISE_TRACK_AUTO, POISE_IPIP, 256},
+};
+
+static int add_service(struct config *cfg, const struct service *s, struct poise_error *err)
 {
-	struct config_service *svc = config_service_add(cfg, name, POISE_OWNER_HAND, err);
+	struct config_service *svc = config_service_add(cfg, s->name, POISE_OWNER_HAND, err);
 	struct poise_listener_conf listener = {.port = htons(ROW_PORT), .proto = IPPROTO_TCP};
-	bool v6 = strchr(row_address(which), ':');
+	bool v6 = strchr(row_address(s->which), ':');
 	union poise_addr addr;
 	char text[64];
 
-	if (!svc || poise_parse_addr(row_address(which), &listener.addr, err))
+	if (!svc || poise_parse_addr(row_address(s->which), &listener.addr, err))
 		return -1;
-	svc->conf.policy = POISE_MAGLEV;
-	svc->conf.forward = mode;
-	svc->conf.track = track;
+	svc->conf.policy = s->policy;
+	svc->conf.forward = s->mode;
+	svc->conf.track = s->track;
 	if (config_listen(cfg, svc, &listener, err))
 		return -1;
-	for (int n = 1; n <= BALANCER_BACKENDS; n++) {
-		snprintf(text, sizeof(text), v6 ? "2001:db8:2::%x" : "10.0.0.%d", n);
+	for (int n = 1; n <= s->backends; n++) {
+		snprintf(text, sizeof(text), v6 ? "2001:db8:2::%x" : "10.0.%d.%d", v6 ? n : n >> 8,
+			 n & 0xff);
 		if (poise_parse_addr(text, &addr, err) || !config_member_add(svc, &addr, 0, err))
 			return -1;
 	}
+	return 0;
+}
+
+static int add_services(struct config *cfg, struct poise_error *err)
+{
+	for (size_t s = 0; s < sizeof(services) / sizeof(services[0]); s++)
+		if (add_service(cfg, &services[s], err))
+			return -1;
 	return 0;
 }
 
@@ -94,11 +125,7 @@ int balancer_configure(struct instance *i, struct poise_error *err)
 
 	if (instance_lock(i, err))
 		return -1;
-	if (!instance_load(i, &cfg, err) &&
-	    !add_service(cfg, "auto4", ROW_AUTO4, POISE_TRACK_AUTO, POISE_IPIP, err) &&
-	    !add_service(cfg, "always4", ROW_ALWAYS4, POISE_TRACK_ALWAYS, POISE_IPIP, err) &&
-	    !add_service(cfg, "auto6", ROW_AUTO6, POISE_TRACK_AUTO, POISE_IPIP, err) &&
-	    !add_service(cfg, "gue4", ROW_GUE4, POISE_TRACK_AUTO, POISE_GUE, err) &&
+	if (!instance_load(i, &cfg, err) && !add_services(cfg, err) &&
 	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err))
 		rc = 0;
 	config_free(cfg);

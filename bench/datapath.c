@@ -79,6 +79,13 @@ static void print_row(const struct row *row, const struct figure *f)
 {
 	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
 	       f->ratio_max, f->ns_median, f->floor_ns_median);
+	if (ROW_CHOOSES(row)) {
+		printf("%+6.0f ns a flow, at most %+.0f  %s\n", f->over_ns_median, row->over,
+		       f->is_void			? "void"
+		       : f->over_ns_median <= row->over ? "reached"
+							: "NOT reached");
+		return;
+	}
 	if (!row->required) {
 		printf("%9s\n", "-");
 		return;
@@ -100,6 +107,9 @@ static json_object *json_row(const struct row *row, const struct figure *f)
 	json_object_object_add(o, "ratio_max", json_object_new_double(f->ratio_max));
 	json_object_object_add(o, "ns_median", json_object_new_double(f->ns_median));
 	json_object_object_add(o, "floor_ns_median", json_object_new_double(f->floor_ns_median));
+	if (ROW_CHOOSES(row))
+		json_object_object_add(o, "over_ns_median",
+				       json_object_new_double(f->over_ns_median));
 	json_object_object_add(o, "rounds", json_object_new_int((int)f->rounds));
 	json_object_object_add(o, "unexpected", json_object_new_int64((int64_t)f->unexpected));
 	json_object_object_add(o, "void", json_object_new_boolean(f->is_void));

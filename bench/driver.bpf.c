@@ -16,8 +16,10 @@
 #include "bare.h"
 #include "driver.h"
 
-#define SPREAD 2654435761u /* odd: i * SPREAD mod 2^n visits every flow once, in no order */
-#define NET_11 0x0b000000u /* clients are 11.0.0.0/8 */
+#define SPREAD	2654435761u /* odd: i * SPREAD mod 2^n visits every flow once, in no order */
+#define TCP_SYN 0x02
+#define TCP_RST 0x04
+#define NET_11	0x0b000000u /* clients are 11.0.0.0/8 */
 
 struct driver_state state = {};
 
@@ -48,7 +50,8 @@ int drive(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	long length = end - data;
-	__u32 *vary;
+	__u32 *vary, flow;
+	__u8 *flags;
 	int grown;
 
 	asm volatile("" : "+r"(length)); /* a number from here on, no longer two pointers */
@@ -66,7 +69,15 @@ int drive(struct xdp_md *ctx)
 		vary = data + (state.vary_at & (sizeof(state.frame) - 1));
 		if ((void *)(vary + 1) > end)
 			return XDP_ABORTED;
-		*vary = bpf_htonl(NET_11 | (state.sequence++ * SPREAD & state.flows));
+		flow = state.sequence++;
+		if (state.ends_at) {
+			flags = data + (state.ends_at & (sizeof(state.frame) - 1));
+			if ((void *)(flags + 1) > end)
+				return XDP_ABORTED;
+			*flags = flow & 1 ? TCP_RST : TCP_SYN;
+			flow >>= 1;
+		}
+		*vary = bpf_htonl(NET_11 | (flow * SPREAD & state.flows));
 	}
 	bpf_tail_call(ctx, &under_test, 0);
 	return XDP_ABORTED;

@@ -117,6 +117,7 @@ static double drive(struct measure *m, const struct row *row, int prog_fd, __u32
 	memcpy(state->frame, frame, sizeof(state->frame));
 	state->flows = row->flows - 1;
 	state->vary_at = row_vary_at(row);
+	state->ends_at = ROW_CHOOSES(row) ? row_flags_at() : 0;
 	state->growth = prog_fd == m->noop_fd ? 0 : row->growth;
 	return timed(m, frame, state->length, packets, verdict);
 }
@@ -144,28 +145,33 @@ static double median(double *v, unsigned int n)
 int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,
 		struct figure *out)
 {
-	double ns[ROUNDS_MAX], floor[ROUNDS_MAX], ratio[ROUNDS_MAX];
+	double ns[ROUNDS_MAX], floor[ROUNDS_MAX], ratio[ROUNDS_MAX], over[ROUNDS_MAX];
+	const struct row *from = ROW_CHOOSES(row) ? row->beside : row;
+	int from_fd = ROW_CHOOSES(row) ? prog_fd : m->noop_fd;
 	const __u32 wanted = row->growth ? XDP_TX : XDP_PASS;
 	__u32 verdict = XDP_ABORTED;
 
 	*out = (struct figure){.rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX};
 	m->skel->bss->state.unexpected = 0;
 	for (unsigned int r = 0; r < out->rounds; r++) {
-		floor[r] = drive(m, row, m->noop_fd, ROUND_PACKETS, &verdict);
+		floor[r] = drive(m, from, from_fd, ROUND_PACKETS, &verdict);
 		if (floor[r] < 0)
 			return -1;
 		ns[r] = drive(m, row, prog_fd, ROUND_PACKETS, &verdict);
 		if (ns[r] < 0)
 			return -1;
 		ratio[r] = ns[r] / floor[r];
+		over[r] = ROW_PER_FLOW * (ns[r] - floor[r]);
 		out->is_void |= verdict != wanted;
 	}
 	out->unexpected = m->skel->bss->state.unexpected;
 	/* The first packet of a round comes straight from us and has not grown yet. */
-	out->is_void |= out->unexpected > (row->growth ? out->rounds : 0);
+	out->is_void |=
+		out->unexpected > (row->growth ? out->rounds * (ROW_CHOOSES(row) ? 2 : 1) : 0);
 	out->ratio_median = median(ratio, out->rounds);
 	out->ratio_min = ratio[0];
 	out->ratio_max = ratio[out->rounds - 1];
+	out->over_ns_median = median(over, out->rounds);
 	out->ns_median = median(ns, out->rounds);
 	out->floor_ns_median = median(floor, out->rounds);
 	return 0;

@@ -7,7 +7,8 @@
 
 struct figure {
 	double ratio_median, ratio_min, ratio_max; /* of the rounds */
-	double ns_median, floor_ns_median;	   /* a packet; no-op */
+	double ns_median, floor_ns_median;	   /* a packet; no-op, or the row beside */
+	double over_ns_median;			   /* a flow; rows of choices */
 	unsigned int rounds;
 	__u64 unexpected; /* packets that had not grown as expected; each round's first one has not
 			   */

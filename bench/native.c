@@ -86,6 +86,8 @@ int main(int argc, char **argv)
 	struct poise_error err = {0};
 
 	for (size_t n = 0; n < rows_count; n++) {
+		if (ROW_CHOOSES(&rows[n]))
+			continue; /* the driver here ends no flows */
 		if (argc < 3) {
 			puts(rows[n].name);
 		} else if (!strcmp(rows[n].name, argv[1])) {

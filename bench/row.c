@@ -14,24 +14,45 @@
 #define OUTER6	  ((int)sizeof(struct ipv6hdr))
 #define OUTER_UDP ((int)sizeof(struct udphdr))
 
+#define CHOOSE_FLOWS 1024 /* their words stay in the nearest cache */
+
+/* All loads are 0, which costs load-based policies most: every backend equals the best. */
+#define CHOOSE(name_, service_, over_)                                                             \
+	{                                                                                          \
+		.name = name_, .service = service_, .flows = CHOOSE_FLOWS, .syn = true,            \
+		.growth = OUTER4, .beside = &row_choose, .over = over_                             \
+	}
+
+const struct row row_choose = CHOOSE("choose-maglev-8", ROW_MAGLEV_8, 0);
+
 const struct row rows[] = {
-	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5},
-	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0},
-	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5},
-	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0},
-	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0},
-	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5},
-	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0},
-	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2},
-	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3},
+	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0},
+	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0},
+	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0},
+	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0},
+	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0},
+	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0},
+	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0},
+	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0},
+	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0},
+	CHOOSE("choose-round-robin-8", ROW_ROUND_ROBIN_8, 8),
+	CHOOSE("choose-random-8", ROW_RANDOM_8, 15),
+	CHOOSE("choose-p2c-8", ROW_P2C_8, 40),
+	CHOOSE("choose-p2c-256", ROW_P2C_256, 40),
+	CHOOSE("choose-least-conn-8", ROW_LEAST_CONN_8, 40),
+	CHOOSE("choose-least-conn-256", ROW_LEAST_CONN_256, 600),
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
-const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0};
-const struct row row_bare_balancer = {"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0};
+const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0};
+const struct row row_bare_balancer = {"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0};
 
 static const char *const addresses[ROW_SERVICES] = {
-	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
-	[ROW_GUE4] = "192.0.2.3",  [ROW_NOBODY] = "192.0.2.9",
+	[ROW_AUTO4] = "192.0.2.1",	     [ROW_ALWAYS4] = "192.0.2.2",
+	[ROW_AUTO6] = "2001:db8::1",	     [ROW_GUE4] = "192.0.2.3",
+	[ROW_NOBODY] = "192.0.2.9",	     [ROW_MAGLEV_8] = "192.0.2.11",
+	[ROW_ROUND_ROBIN_8] = "192.0.2.12",  [ROW_RANDOM_8] = "192.0.2.13",
+	[ROW_LEAST_CONN_8] = "192.0.2.14",   [ROW_P2C_8] = "192.0.2.15",
+	[ROW_LEAST_CONN_256] = "192.0.2.16", [ROW_P2C_256] = "192.0.2.17",
 };
 
 const char *row_address(enum row_service service)
@@ -49,6 +70,11 @@ unsigned int row_vary_at(const struct row *row)
 	if (is_v6(row))
 		return ETH_HLEN + offsetof(struct ipv6hdr, saddr) + 12;
 	return ETH_HLEN + offsetof(struct iphdr, saddr);
+}
+
+unsigned int row_flags_at(void)
+{
+	return ETH_HLEN + sizeof(struct iphdr) + 13;
 }
 
 static __u16 checksum(const void *data, size_t bytes)
