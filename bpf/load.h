@@ -60,9 +60,11 @@ __noinline int load_admitted(struct flow *f, __u32 id)
 }
 
 /* All have been looked at: is that the answer? */
-static __always_inline bool pick_over(struct pick *p, struct flow *f)
+static __always_inline bool pick_over(struct pick *p, struct flow *f, struct poise_service_rec *rec)
 {
-	return !p->best.slot || p->careful || load_admitted(f, POISE_CYCLE_MEMBER(p->best.slot));
+	__u32 id = POISE_CYCLE_MEMBER(p->best.slot);
+
+	return !id || p->careful || admitted(f, rec, id, member_get(id), id);
 }
 
 static __always_inline void pick_ask(struct pick *p, struct flow *f)
@@ -84,7 +86,7 @@ static __always_inline answer_t pick_all(struct pick *p, struct flow *f,
 		pick_ask(p, f);
 		if (p->next < count)
 			continue;
-		if (pick_over(p, f))
+		if (pick_over(p, f, rec))
 			break;
 		pick_start(p, 1);
 	}
