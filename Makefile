@@ -165,7 +165,13 @@ RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
 RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
-export VM_TESTS = $(filter-out %/limits %/mix %/store %/gauges %/flood,$(DATAPATH)) $(VM)
+VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
+	$(DATAPATH)) $(VM)
+# Those that between them go every way a packet can, for `make test`: each loads the programs, which
+# takes the emulated verifier of 6.1 some ten seconds.
+VM_SOME	 = $(addprefix $(B)/tests/datapath/,address answer decap flow forward fragment icmp pass quic \
+	ranges) $(VM)
+export VM_TESTS = $(VM_SOME)
 
 deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 24.04+)
 	@scripts/deps.sh
@@ -194,6 +200,7 @@ test-e2e: all lab man $(E2E) ## Namespaces, real servers, real traffic
 test-docs: all lab man ## The command blocks of README and the man pages
 	@B=$(B) tests/run $(RUN_DOCS)
 
+test-vm: VM_TESTS = $(VM_ALL)
 test-vm: all tests ## Debian's 6.1 and 6.12 kernels, booted in QEMU
 	@B=$(B) tests/run $(RUN_VM)
 
