@@ -145,3 +145,41 @@ Test(ladder, on_down_reset)
 	lab_must(&site.lab, "c1", "grep -q 'Connection reset by peer' /run/told");
 	lab_must(&site.lab, "lb1", "poise stats web | grep -q backend-down");
 }
+
+static void four_up(void)
+{
+	site = (struct site){.backends = 4};
+	site_up(&site);
+	site_attach(&site);
+}
+
+/* Each in turn is drained, stopped, started and taken back while clients come: nobody fails. Then
+ * all of them drain, and go on. */
+Test(ladder, rolling_drain, .init = four_up)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	expect_shown(" 4/4 ");
+	lab_must(&site.lab, "c1",
+		 "rm -f /run/load; setsid load http " SITE_VIP4
+		 ":80 --rate 300 > /run/load 2>&1 < /dev/null & echo $! > /run/load.pid");
+	for (int n = 1; n <= site.backends; n++) {
+		const char *backend = site_backend(&site, n, 4);
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		lab_must(&site.lab, "lb1", "poise backend drain web %s deadline 500ms --wait=10s",
+			 backend);
+		lab_must(&site.lab, node, "nginx -s stop");
+		lab_must(&site.lab, node, "nginx");
+		lab_must(&site.lab, "lb1", "poise backend enable web %s --wait=10s", backend);
+	}
+	for (int n = 1; n <= site.backends; n++)
+		lab_must(&site.lab, "lb1", "poise backend drain web %s deadline 1m",
+			 site_backend(&site, n, 4));
+	expect_shown("web: no other backend is left: those that drain serve on");
+	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 b4 ");
+	lab_must(&site.lab, "c1", "kill -TERM $(cat /run/load.pid)");
+	lab_until(&site.lab, "c1", SOON, "grep -q failed /run/load");
+	lab_must(&site.lab, "c1", "grep -q ' 0 failed' /run/load || { cat /run/load; false; }");
+}
