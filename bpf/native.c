@@ -3,6 +3,7 @@
  * The datapath as a library (run.h): the programs' own source, included here.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "poise.bpf.c"
 #include "run.h"
@@ -23,32 +24,44 @@ void run_refill(void)
 		limited.source[0][cell] = limited.source[1][cell] = rest;
 }
 
-void run_use(struct instance *i)
-{
-	static struct poise_drops *dropped;
-	static struct scratch *scratch;
-	static struct turn *turned;
-	static struct pace *paced;
-	const struct poise_meta *m;
+/* The maps that an instance has not: zeroed, and gone with the next. */
+static struct {
+	struct poise_drops *drops;
+	struct scratch *scratches;
+	struct turn *turns;
+	struct pace *paces;
+} unpinned;
 
-	free(dropped);
-	free(scratch);
-	free(turned);
-	free(paced);
-	dropped = NULL;
-	scratch = NULL;
-	turned = NULL;
-	paced = NULL;
-	if (!i)
-		return;
-	m = i->meta;
-	dropped = calloc(m->services, sizeof(*dropped));
-	turned = calloc((size_t)m->cpus * m->services, sizeof(*turned));
-	paced = calloc(m->services, sizeof(*paced));
-	scratch = calloc(m->cpus, sizeof(*scratch));
-	if (!dropped || !turned || !paced || !scratch)
+static void *zeroed(size_t n, size_t size)
+{
+	void *memory = calloc(n, size);
+
+	if (!memory)
 		abort();
-	i->drops = dropped;
+	return memory;
+}
+
+static void use_unpinned(struct instance *i)
+{
+	const struct poise_meta *m = i->meta;
+
+	unpinned.drops = zeroed(m->services, sizeof(*unpinned.drops));
+	unpinned.scratches = zeroed(m->cpus, sizeof(*unpinned.scratches));
+	unpinned.turns = zeroed((size_t)m->cpus * m->services, sizeof(*unpinned.turns));
+	unpinned.paces = zeroed(m->services, sizeof(*unpinned.paces));
+	i->drops = unpinned.drops;
+	native_map(&drops, unpinned.drops, m->services);
+	native_map(&scratches, unpinned.scratches, m->cpus);
+	native_map(&turns, unpinned.turns, m->cpus * m->services);
+	native_map(&paces, unpinned.paces, m->services);
+	native_map(&limits, &limited, 1);
+	native_map(&devmap, NULL, m->paths);
+}
+
+static void use_pinned(const struct instance *i)
+{
+	const struct poise_meta *m = i->meta;
+
 	native_map(&meta, i->meta, 1);
 	native_map(&listeners, i->listeners, m->listener_slots);
 	native_map(&listener_seeds, i->listener_seeds, poise_words_entries(m->listener_seeds));
@@ -65,12 +78,22 @@ void run_use(struct instance *i)
 	native_map(&server_ids, i->server_ids, poise_server_id_buckets(m->members));
 	native_map(&held, i->held, poise_words_entries(m->members));
 	native_map(&bounds, i->bounds, 2 * poise_range_entries(m->ranges));
-	native_map(&devmap, NULL, m->paths);
-	native_map(&drops, dropped, m->services);
-	native_map(&limits, &limited, 1);
-	native_map(&turns, turned, m->cpus * m->services);
-	native_map(&paces, paced, m->services);
-	native_map(&scratches, scratch, m->cpus);
+}
+
+void run_use(struct instance *i)
+{
+	const struct poise_meta *m;
+
+	free(unpinned.drops);
+	free(unpinned.scratches);
+	free(unpinned.turns);
+	free(unpinned.paces);
+	memset(&unpinned, 0, sizeof(unpinned));
+	if (!i)
+		return;
+	m = i->meta;
+	use_pinned(i);
+	use_unpinned(i);
 	poise_key0 = m->hash_key[0];
 	poise_key1 = m->hash_key[1];
 	poise_bucket_mask = i->flow_buckets - 1;

@@ -25,10 +25,10 @@
 #define CPUS	  2
 #define LENGTH	  0.118	 /* of a flow, seconds on average: some 10,000 live ones */
 #define RATE	  100000 /* new flows a second */
-#define FOLD_MS	  5
-#define SECONDS	  1.5 /* after as long as a flow lasts */
-#define SHAPE	  1.5 /* of Pareto's: no variance */
-#define EMULATED  10  /* times shorter where the CPU is emulated */
+#define FOLD	  0.005	 /* seconds between two */
+#define SECONDS	  1.5	 /* after as long as a flow lasts */
+#define SHAPE	  1.5	 /* of Pareto's: no variance */
+#define EMULATED  10	 /* times shorter where the CPU is emulated */
 #define FLOWS_MAX 300000
 
 static const struct config_limits limits = {.services = 3,
@@ -180,17 +180,18 @@ static double unevenness(void)
 
 static double worst(unsigned int cpus)
 {
-	double now = 0, warm = LENGTH, seconds = SECONDS, worst = 0, live = 0;
-	unsigned int samples = 0;
+	double seconds = SECONDS, worst = 0, live = 0;
+	unsigned int samples = 0, last;
 
 	if (place_emulated())
 		seconds /= EMULATED;
 	random_state = 1;
 	begun = 0;
-	for (; now < warm + seconds; now += FOLD_MS / 1e3) {
+	last = (unsigned int)((LENGTH + seconds) / FOLD);
+	for (unsigned int n = 0; n < last; n++) {
 		for (unsigned int cpu = 0; cpu < cpus; cpu++)
-			period(cpu, cpus, now, now + FOLD_MS / 1e3);
-		if (now >= warm) {
+			period(cpu, cpus, n * FOLD, (n + 1) * FOLD);
+		if (n * FOLD >= LENGTH) {
 			worst = fmax(worst, unevenness());
 			live += (double)(ends[0].n + ends[1].n);
 			samples++;
