@@ -382,17 +382,34 @@ int cmd_backend_enable(struct cli *c)
 	return on_backends(c, enable);
 }
 
+/* " (TCP keep, UDP move)": what their services say, if they say the same. */
+static const char *on_down(const struct backend_set *set, char *buf, size_t size)
+{
+	const struct poise_service_conf *first = &set->ref[0].svc->conf;
+
+	buf[0] = '\0';
+	for (size_t i = 1; i < set->n; i++)
+		if (set->ref[i].svc->conf.on_down != first->on_down ||
+		    set->ref[i].svc->conf.on_down_udp != first->on_down_udp)
+			return buf;
+	snprintf(buf, size, " (TCP %s, UDP %s)",
+		 option_word(option_find(OPTION_SERVICE, "on-down"), first->on_down),
+		 option_word(option_find(OPTION_SERVICE, "on-down-udp"), first->on_down_udp));
+	return buf;
+}
+
 static int disable(struct cli *c, const struct backend_set *set)
 {
-	char text[160], flows[64];
+	char text[160], flows[64], how[64];
 
 	if (cli_no_more(c))
 		return -1;
 	for (size_t i = 0; i < set->n; i++)
 		config_member_admin(set->ref[i].svc, set->ref[i].member, POISE_DISABLED, 0,
 				    cli_now());
-	cli_say(c, "%s disabled; %s lose their backend.", what(set, text, sizeof(text)),
-		flows_of(c, set, flows, sizeof(flows)));
+	cli_say(c, "%s disabled: no new flows; on-down says what becomes of %s%s.",
+		what(set, text, sizeof(text)), flows_of(c, set, flows, sizeof(flows)),
+		on_down(set, how, sizeof(how)));
 	return cli_end(c);
 }
 
