@@ -8,8 +8,9 @@
 
 #include "../maps/instance.h"
 
-#define BALANCER_BACKENDS   100
-#define BALANCER_FLOW_SLOTS (4u << 20) /* the default */
+#define BALANCER_BACKENDS     100
+#define BALANCER_BACKENDS_ALL 1024	 /* of all services: more than there are */
+#define BALANCER_FLOW_SLOTS   (4u << 20) /* the default */
 
 struct balancer {
 	char name[POISE_NAME_MAX];

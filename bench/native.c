@@ -51,8 +51,8 @@ static void one(struct run *r)
 static int measure(const struct row *row, unsigned long packets, struct poise_error *err)
 {
 	const struct config_limits limits = {
-		.services = 8,
-		.backends = 4 * BALANCER_BACKENDS,
+		.services = ROW_SERVICES,
+		.backends = BALANCER_BACKENDS_ALL,
 		.listeners = 64,
 		.flow_slots = BALANCER_FLOW_SLOTS / SCALE,
 		.table_slots = 1 << 20,

@@ -62,12 +62,17 @@ int cmd_service_add(struct cli *c)
 	return cli_end(c);
 }
 
-/* Source ranges hold for established flows too. */
-static bool names_ranges(const struct cli *c, const char *word)
+/* Source ranges hold for established flows too: whether one of the pairs from word `first` on sets
+ * them. */
+static bool names_ranges(const struct cli *c, size_t first, size_t pairs)
 {
-	const struct option *o = cli_key(c, OPTION_SERVICE, word);
+	for (size_t n = 0; n < pairs; n++) {
+		const struct option *o = cli_key(c, OPTION_SERVICE, c->args.word[first + 2 * n]);
 
-	return o && o->type == OPTION_RANGES;
+		if (o && o->type == OPTION_RANGES)
+			return true;
+	}
+	return false;
 }
 
 int cmd_service_set(struct cli *c)
@@ -75,23 +80,22 @@ int cmd_service_set(struct cli *c)
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	size_t first = c->args.next, pairs = args_left(&c->args) / 2;
+	const char *effect = "established flows stay where they are";
 	char text[160];
 
 	if (!svc)
 		return -1;
 	if (cli_keys(c, OPTION_SERVICE, svc, true))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
-	if (pairs == 1 && names_ranges(c, c->args.word[first]))
-		cli_say(c, "service %s: %s; this holds from the next packet on.", svc->conf.name,
-			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text,
-				   sizeof(text)));
-	else if (pairs == 1)
-		cli_say(c, "service %s: %s; established flows stay where they are.", svc->conf.name,
-			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text,
-				   sizeof(text)));
+	if (names_ranges(c, first, pairs))
+		effect = pairs == 1 ? "this holds from the next packet on"
+				    : "who may come holds from the next packet on";
+	if (pairs == 1)
+		cli_say(c, "service %s: %s; %s.", svc->conf.name,
+			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text, sizeof(text)),
+			effect);
 	else
-		cli_say(c, "service %s: %zu keys set; established flows stay where they are.",
-			svc->conf.name, pairs);
+		cli_say(c, "service %s: %zu keys set; %s.", svc->conf.name, pairs, effect);
 	cli_note_owner(c, svc);
 	return cli_end(c);
 }

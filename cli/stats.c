@@ -99,6 +99,22 @@ static int drops_of(struct cli *c, __u16 service, const char *none, struct stats
 	return 0;
 }
 
+/* What belongs to no single service: several share the address, or none has it. */
+static int drops_of_none(struct cli *c, struct stats *s)
+{
+	__u64 count[POISE_REASON_SLOTS] = {0};
+	bool any = false;
+
+	if (instance_drops(c->instance, 0, count, &c->error))
+		return -1;
+	for (int i = 0; i < POISE_R_COUNT; i++)
+		any |= count[i] != 0;
+	if (!any)
+		return 0;
+	table_row(&s->table, 0, (const char *const[]){"of no single service"}, 1);
+	return drops_of(c, 0, NULL, s);
+}
+
 static int service_text(struct cli *c, const struct shown_service *v, struct stats *s)
 {
 	if (!s->backend) {
@@ -191,7 +207,7 @@ static int print_stats(struct cli *c, struct stats *s)
 	table_start(&s->table);
 	table_indent(&s->table, 1, 2);
 	table_right(&s->table, 1, 1);
-	if (shown_each(c, each_service, s) || (all && drops_of(c, 0, NULL, s)))
+	if (shown_each(c, each_service, s) || (all && drops_of_none(c, s)))
 		return -1;
 	table_print(&s->table, c->out, c->colour);
 	return 0;
