@@ -104,8 +104,8 @@ static double timed(struct measure *m, const __u8 *frame, size_t length, __u32 p
 	       packets;
 }
 
-static double drive(struct measure *m, const struct row *row, int prog_fd, __u32 packets,
-		    __u32 *verdict)
+static double drive(struct measure *m, const struct row *row, int prog_fd, bool first,
+		    __u32 packets, __u32 *verdict)
 {
 	struct driver_state *state = &m->skel->bss->state;
 	__u8 frame[ROW_FRAME_MAX];
@@ -113,7 +113,7 @@ static double drive(struct measure *m, const struct row *row, int prog_fd, __u32
 
 	if (bpf_map_update_elem(m->under_test_fd, &zero, &prog_fd, BPF_ANY))
 		return -1;
-	state->length = row_frame(row, frame);
+	state->length = row_frame(row, first, frame);
 	memcpy(state->frame, frame, sizeof(state->frame));
 	state->flows = row->flows - 1;
 	state->vary_at = row_vary_at(row);
@@ -126,7 +126,9 @@ int measure_warm(struct measure *m, const struct row *row, int prog_fd)
 {
 	__u32 verdict, packets = row->flows > ROUND_PACKETS ? row->flows : ROUND_PACKETS;
 
-	return drive(m, row, prog_fd, packets, &verdict) < 0 ? -1 : 0;
+	if (drive(m, row, prog_fd, true, packets, &verdict) < 0)
+		return -1;
+	return drive(m, row, prog_fd, false, packets, &verdict) < 0 ? -1 : 0;
 }
 
 static int ascending(const void *a, const void *b)
@@ -154,10 +156,10 @@ int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned 
 	*out = (struct figure){.rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX};
 	m->skel->bss->state.unexpected = 0;
 	for (unsigned int r = 0; r < out->rounds; r++) {
-		floor[r] = drive(m, from, from_fd, ROUND_PACKETS, &verdict);
+		floor[r] = drive(m, from, from_fd, false, ROUND_PACKETS, &verdict);
 		if (floor[r] < 0)
 			return -1;
-		ns[r] = drive(m, row, prog_fd, ROUND_PACKETS, &verdict);
+		ns[r] = drive(m, row, prog_fd, false, ROUND_PACKETS, &verdict);
 		if (ns[r] < 0)
 			return -1;
 		ratio[r] = ns[r] / floor[r];

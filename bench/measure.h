@@ -25,7 +25,7 @@ int measure_bare_tunnel(const struct measure *m);
 int measure_bare_balancer(const struct measure *m);
 /* Pins this thread to the last CPU, and lets nothing else run there where the kernel allows it. */
 void measure_quiet(void);
-/* Walks through all of the row's flows once, untimed. */
+/* Walks through all of the row's flows, untimed: as they begin, then as they go on. */
 int measure_warm(struct measure *m, const struct row *row, int prog_fd);
 /* One run of `rounds` interleaved rounds. -1: interrupted or refused (errno). */
 int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,

@@ -65,10 +65,10 @@ static int measure(const struct row *row, unsigned long packets, struct poise_er
 		return -1;
 	run_use(i);
 	run_set_seconds(1000);
-	r.length = row_frame(row, r.frame);
+	r.length = row_frame(row, true, r.frame);
 	for (unsigned int n = 0; n < r.flows; n++)
 		one(&r);
-	run_set_seconds(1001); /* the second packet of a flow comes in a later second */
+	r.length = row_frame(row, false, r.frame);
 	for (unsigned int n = 0; n < r.flows; n++)
 		one(&r);
 	while (packets--)

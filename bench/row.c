@@ -119,7 +119,7 @@ static size_t put_ip(const struct row *row, void *at)
 	return sizeof(ip);
 }
 
-size_t row_frame(const struct row *row, __u8 frame[ROW_FRAME_MAX])
+size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX])
 {
 	struct ethhdr eth = {
 		.h_dest = {2, 0, 0, 0, 0, 1},
@@ -130,8 +130,8 @@ size_t row_frame(const struct row *row, __u8 frame[ROW_FRAME_MAX])
 		.source = htons(40000),
 		.dest = htons(ROW_PORT),
 		.doff = 5,
-		.syn = row->syn,
-		.ack = !row->syn,
+		.syn = first || row->syn,
+		.ack = !first && !row->syn,
 		.window = htons(1000),
 	};
 	size_t length = sizeof(eth);

@@ -50,10 +50,11 @@ extern const struct row row_bare_tunnel, row_bare_balancer;
 /* What rows of choices are compared with. */
 extern const struct row row_choose;
 
-/* The row's packet of its first flow: TCP, ROW_PAYLOAD bytes. Returns its length. */
+/* The row's packet of its first flow: TCP, ROW_PAYLOAD bytes; first: the one that a flow begins
+ * with. Returns its length. */
 #define ROW_PAYLOAD   10
 #define ROW_FRAME_MAX 128
-size_t row_frame(const struct row *row, __u8 frame[ROW_FRAME_MAX]);
+size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX]);
 /* Where in the frame the low 32 bits of the source address stand. */
 /* Where TCP's flags stand; only rows of choices ask. */
 unsigned int row_flags_at(void);
