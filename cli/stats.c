@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * poise stats [SERVICE [BACKEND]]: every counter, and what was not forwarded by reason. Reasons
- * and their sentences are those of POISE_REASONS in maps/abi.h.
+ * and their sentences are those of maps/reasons.h.
  */
 #include <string.h>
 
