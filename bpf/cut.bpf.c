@@ -110,6 +110,20 @@ __noinline int cut_forward(struct __sk_buff *skb, __u32 member)
 	return TC_ACT_SHOT;
 }
 
+/* The note in front of a packet; NULL: there is none of ours. */
+static __always_inline struct cut_note *cut_note(struct __sk_buff *skb)
+{
+	struct cut_note *note = (void *)(long)skb->data;
+	__u16 seal[3];
+
+	if ((void *)(note + 1) > (void *)(long)skb->data_end || note->local != CUT_LOCAL)
+		return NULL;
+	cut_seal(note, poise_key0, poise_key1, seal);
+	return note->seal[0] == seal[0] && note->seal[1] == seal[1] && note->seal[2] == seal[2]
+		       ? note
+		       : NULL;
+}
+
 SEC("tc")
 int poise_cut(struct __sk_buff *skb)
 {
@@ -117,13 +131,13 @@ int poise_cut(struct __sk_buff *skb)
 	__u32 member, first;
 	bool second;
 
-	if (skb->protocol != bpf_htons(CUT_TYPE))
+	if (skb->protocol != bpf_htons(CUT_TYPE) || !cut_note(skb))
 		return TC_ACT_UNSPEC;
 	if (bpf_skb_pull_data(skb, skb->len))
 		return TC_ACT_SHOT;
-	note = (void *)(long)skb->data;
-	if ((void *)(note + 1) > (void *)(long)skb->data_end || note->local != CUT_LOCAL)
-		return TC_ACT_UNSPEC;
+	note = cut_note(skb);
+	if (!note)
+		return TC_ACT_SHOT;
 	member = note->member;
 	first = note->first;
 	second = note->second;

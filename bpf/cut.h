@@ -49,6 +49,7 @@ __noinline int cut(struct xdp_md *ctx, __u32 member, __u32 mtu, __u32 where)
 		.first = first,
 		.type = bpf_htons(CUT_TYPE),
 	};
+	cut_seal(note, poise_key0, poise_key1, note->seal);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/cut_note.h"
+#include "loader/attach/attach.h"
 #include "tests/support/cases.h"
 #include "tests/support/setup.h"
 
@@ -171,5 +172,65 @@ Test(cut, only_where_both_halves_are)
 	rig.i->meta->cuts = 0;
 	cr_expect_eq(rig_run(&rig, &in, &out), XDP_DROP);
 	close(program);
+	rig_close(&rig);
+}
+
+static void expect_untouched(int program, struct frame *in, const char *what)
+{
+	static struct frame out;
+
+	cr_expect_eq(run_tc(program, in, &out), TC_ACT_UNSPEC, "%s", what);
+	cr_expect(frame_equal(in, &out), "%s", what);
+}
+
+/* Anybody on the link can send frames of this type, and is not to forward by them. */
+Test(cut, forged_notes)
+{
+	static struct frame in, forged;
+	struct cut_note *note = (void *)forged.byte;
+	int program;
+
+	rig_open(&rig, setup);
+	program = open_program();
+	frame_build(&in, cuts[0].in);
+	cr_assert_eq(rig_run(&rig, &in, &forged), XDP_PASS);
+	for (size_t bit = 0; bit < 8 * sizeof(note->seal); bit++) {
+		forged.byte[offsetof(struct cut_note, seal) + bit / 8] ^= 1 << bit % 8;
+		expect_untouched(program, &forged, "a bit of the seal");
+		forged.byte[offsetof(struct cut_note, seal) + bit / 8] ^= 1 << bit % 8;
+	}
+	note->member++;
+	expect_untouched(program, &forged, "to another member");
+	note->member--;
+	note->first += CUT_UNIT;
+	expect_untouched(program, &forged, "of another length");
+	note->first -= CUT_UNIT;
+	memset(note->seal, 0, sizeof(note->seal));
+	note->second = 1;
+	expect_untouched(program, &forged, "none");
+	close(program);
+	rig_close(&rig);
+}
+
+/* Whatever key a file names that is read later: both halves have the instance's. */
+Test(cut, loaded_anew)
+{
+	const struct config other = {.has_hash_key = true, .hash_key = {3, 4}};
+	static struct frame in, noted, out;
+	struct poise_error err = {0};
+	struct instance *again;
+	bool created;
+	int program;
+
+	rig_open(&rig, setup);
+	frame_build(&in, cuts[0].in);
+	cr_assert_eq(rig_run(&rig, &in, &noted), XDP_PASS);
+	place_must(attach_load(&again, &rig.place.where, &other, &created, &err), "attach_load",
+		   &err);
+	cr_assert(!created && again->meta->cuts);
+	program = open_program();
+	cr_expect_eq(run_tc(program, &noted, &out), TC_ACT_REDIRECT);
+	close(program);
+	instance_close(again);
 	rig_close(&rig);
 }
