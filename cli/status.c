@@ -209,6 +209,31 @@ static void judge_gone(void *ctx, const char *device)
 	       device, device);
 }
 
+struct uncut {
+	struct status *s;
+	bool counted; /* XDP knows, and drops them */
+};
+
+static void judge_uncut(void *ctx, const char *device)
+{
+	const struct uncut *u = ctx;
+
+	remark(&u->s->problems,
+	       "%s: TC ingress lacks the program that cuts packets in two: IPv4 packets too big "
+	       "for "
+	       "the path, without DF, are %s (tc filter show dev %s ingress)",
+	       device, u->counted ? "dropped as too-big" : "lost and not counted", device);
+}
+
+static void judge_cuts(const struct cli *c, struct status *s)
+{
+	struct uncut u = {s, !__atomic_load_n(&c->instance->meta->cuts, __ATOMIC_RELAXED)};
+
+	if (attach_cut_lacking(c->instance, judge_uncut, &u) < 0)
+		remark(&s->notes, "this kernel does not run the program that cuts packets in two: "
+				  "IPv4 packets too big for the path are dropped");
+}
+
 static void judge_devices(const struct cli *c, struct status *s)
 {
 	for (int i = 0; i < s->devices; i++) {
@@ -216,6 +241,7 @@ static void judge_devices(const struct cli *c, struct status *s)
 			remark(&s->notes, "%s: %s", s->device[i].device, s->device[i].warning);
 	}
 	attach_gone(c->instance, judge_gone, s);
+	judge_cuts(c, s);
 	if (s->devices)
 		return;
 	if (c->config->services)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Interfaces of the file: attached at first and on reload, and again when a device comes back. */
+/* Interfaces of the file: attached at first and on reload, and again when a device comes back; and
+ * what others take off any device's TC ingress. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,4 +54,24 @@ void devices_look(struct devices *d, struct instance *i)
 			devices_attach(d, i, k);
 		d->ifindex[k] = ifindex;
 	}
+}
+
+void devices_cut(struct instance *i)
+{
+	bool did = __atomic_load_n(&i->meta->cuts, __ATOMIC_RELAXED), does;
+	struct poise_error err = {0};
+	int lacking = attach_cut_lacking(i, NULL, NULL);
+
+	/* Whoever has the lock may be attaching: there is a next time. */
+	if (lacking < 0 || (!lacking && did) || follow_try_lock(i, &err) <= 0)
+		return;
+	does = attach_cut_mend(i);
+	instance_unlock(i);
+	if (does)
+		log_line(LOG_LEVEL_NOTICE, "every device again has the program at TC ingress that "
+					   "cuts packets in two");
+	else if (did)
+		log_line(LOG_LEVEL_WARNING,
+			 "a device lacks the program at TC ingress that cuts packets in two, it "
+			 "cannot be put back: what is too big is dropped (poise status)");
 }

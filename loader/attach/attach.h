@@ -39,6 +39,13 @@ int attach_list(struct instance *i, struct attach_state **list, struct poise_err
  * starts. */
 int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
 
+/* The number of attached devices, each told to one (NULL: nobody), whose TC ingress lacks our
+ * program that cuts packets in two; -1: there is no such program, this kernel cannot run it. */
+int attach_cut_lacking(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
+/* With the lock held, gives it back to those where nobody else has its place; whether none lacks it
+ * now, as meta.cuts says. */
+bool attach_cut_mend(struct instance *i);
+
 /*
  * Puts a flow table of `buckets` (a power of two) in force while packets run; its flows move as
  * their packets come. Returns 0 with the words left in the old table in *left: once there are none,

@@ -155,14 +155,24 @@ enum attach_tc_place {
 /* Attaches the program, or replaces what is in its place. */
 int attach_tc(unsigned int ifindex, enum attach_tc_place place, int prog_fd,
 	      struct poise_error *err);
+enum attach_tc_found {
+	ATTACH_TC_NOTHING, /* nor may there be any: another's qdisc */
+	ATTACH_TC_OURS,
+	ATTACH_TC_OTHER, /* another program in this place */
+};
+
+/* What is in that place of a device; ours is the program of that id. */
+enum attach_tc_found attach_tc_look(unsigned int ifindex, enum attach_tc_place place,
+				    __u32 prog_id);
 /* It may be gone already. */
 int attach_tc_remove(unsigned int ifindex, enum attach_tc_place place, struct poise_error *err);
 
 /* ---- cut.c: the program that cuts packets in two ----------------------------------------------*/
 
-/* Loads it over skel's maps and pins it. */
+/* Loads it over skel's maps and pins it; what fails leaves no pin. */
 int attach_cut_load(const struct poise *skel, const char *dir, struct poise_error *err);
-/* Has it run on every device attached in dir; meta->cuts says whether it does. */
+/* Has it run on every device attached in dir; meta->cuts says whether it does: not if there is
+ * no pin. */
 void attach_cut_everywhere(const char *dir, struct poise_meta *meta);
 
 /* ---- shared.c: through libxdp's dispatcher ----------------------------------------------------*/

@@ -177,10 +177,8 @@ static int cut_everywhere(const struct load *l, struct poise_error *err)
 
 	if (meta == MAP_FAILED)
 		return poise_fail_errno(err, "cannot map meta");
-	if (attach_cut_load(l->skel, l->dir.path, &ignored))
-		__atomic_store_n(&meta->cuts, 0, __ATOMIC_RELAXED);
-	else
-		attach_cut_everywhere(l->dir.path, meta);
+	attach_cut_load(l->skel, l->dir.path, &ignored);
+	attach_cut_everywhere(l->dir.path, meta);
 	munmap(meta, size);
 	return 0;
 }

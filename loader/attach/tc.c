@@ -26,6 +26,16 @@ int attach_tc(unsigned int ifindex, enum attach_tc_place place, int prog_fd,
 	return poise_fail_errno(err, "cannot attach the program at TC ingress");
 }
 
+enum attach_tc_found attach_tc_look(unsigned int ifindex, enum attach_tc_place place, __u32 prog_id)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = place);
+
+	if (bpf_tc_query(&hook, &opts))
+		return ATTACH_TC_NOTHING;
+	return opts.prog_id == prog_id ? ATTACH_TC_OURS : ATTACH_TC_OTHER;
+}
+
 int attach_tc_remove(unsigned int ifindex, enum attach_tc_place place, struct poise_error *err)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)ifindex, .attach_point = BPF_TC_INGRESS);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Datagrams larger than a packet arrive whole, through each mode and family, also when something on
- * the way shuffles their fragments.
+ * the way shuffles their fragments, and when somebody removes what cuts those that are too big.
  */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <string.h>
 
 #include "tests/support/site.h"
@@ -95,4 +96,52 @@ Test(fragment, gue_ipv4_over_1500_bytes)
 Test(fragment, ipip_4_in_6_over_1500_bytes)
 {
 	whole(&(struct site){.ipip = true, .mtu = 1500}, SITE_VIP4, 6);
+}
+
+#define UNCUT  "eth0: TC ingress lacks the program that cuts packets in two"
+#define PIECES "pieces " SITE_VIP4 ":9000 3 4000"
+
+static void up_and_cutting(struct site *s)
+{
+	*s = (struct site){.ipip = true, .mtu = 1500, .backends = BACKENDS};
+	site_up(s);
+	site_attach(s);
+	site_service(s, SITE_VIP4, 4);
+	lab_must(&s->lab, "c1", PIECES);
+	lab_must(&s->lab, "lb1", "! poise status | grep '" UNCUT "'");
+}
+
+/* Other software configures TC too. */
+Test(fragment, tc_removed)
+{
+	struct site s;
+
+	up_and_cutting(&s);
+	lab_must(&s.lab, "lb1", "tc qdisc del dev eth0 clsact");
+	lab_until(&s.lab, "c1", 5, PIECES);
+	lab_must(&s.lab, "lb1", "! poise status | grep '" UNCUT "'");
+	lab_stop(s.poised, SIGTERM);
+	s.poised = 0;
+	lab_must(&s.lab, "lb1", "tc qdisc del dev eth0 clsact");
+	lab_must(&s.lab, "lb1", "poise status | grep '" UNCUT ".*not counted'");
+	site_down(&s);
+}
+
+/* Filters of a shared block are not added by way of a device. */
+Test(fragment, tc_taken)
+{
+	struct site s;
+
+	up_and_cutting(&s);
+	lab_until(&s.lab, "lb1", 5,
+		  "tc qdisc del dev eth0 clsact; tc qdisc add dev eth0 ingress_block 22 clsact");
+	lab_until(&s.lab, "lb1", 5, "poise status | grep '" UNCUT ".*too-big'");
+	lab_must(&s.lab, "lb1", "poise status --json | grep '" UNCUT "'");
+	lab_must(&s.lab, "lb1", "! poise stats web | grep too-big");
+	lab_must(&s.lab, "c1", "! " PIECES);
+	lab_must(&s.lab, "lb1", "poise stats web | grep too-big");
+	lab_must(&s.lab, "lb1", "tc qdisc del dev eth0 clsact");
+	lab_until(&s.lab, "c1", 5, PIECES);
+	lab_must(&s.lab, "lb1", "! poise status | grep '" UNCUT "'");
+	site_down(&s);
 }
