@@ -83,6 +83,9 @@ void cli_settle_alone(struct cli *c)
 {
 	struct config *cfg;
 
+	/* A change of one service's backends moves no address, but may let one be announced. */
+	if (c->config->part && !instance_has_addresses(c->instance))
+		return;
 	if (instance_lock(c->instance, NULL))
 		return;
 	if (!instance_load(c->instance, &cfg, NULL)) {

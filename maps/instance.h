@@ -108,6 +108,9 @@ void instance_unlock(struct instance *i);
 /* The configuration in force: services and members, limits, hash key; interfaces are attach/'s. */
 int instance_load(struct instance *i, struct config **cfg, struct poise_error *err);
 
+/* Whether any address is claimed or was told something: quicker than loading. */
+bool instance_has_addresses(const struct instance *i);
+
 /* Only the service named by `text` (its name or a listener of it), for a change of its options or
  * members, not of its name or listeners: with thousands of services beside it that is a quarter of
  * the work. All of them if there is none such. The lock is held. */

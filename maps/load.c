@@ -187,6 +187,14 @@ static int load_once(const struct instance *i, struct config *cfg, struct poise_
 	return load_addresses(i, cfg, err);
 }
 
+bool instance_has_addresses(const struct instance *i)
+{
+	for (__u32 slot = 0; slot < POISE_ADDRESSES; slot++)
+		if (store_address(i, slot)->r.state != POISE_REC_FREE)
+			return true;
+	return false;
+}
+
 int instance_load(struct instance *i, struct config **cfg, struct poise_error *err)
 {
 	bool locked = false;

@@ -102,18 +102,21 @@ TestSuite(member, .fini = place_cleanup);
 static void mtu_is_exact(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(4));
+	rig.i->meta->cuts = 0; /* nobody cuts in two: that is datapath/cut */
 	CASES_RUN(&rig, mtu);
 }
 
 static void no_outer_source(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(5));
+	rig.i->meta->cuts = 0; /* nobody cuts in two: that is datapath/cut */
 	CASES_RUN(&rig, source);
 }
 
 static void no_next_hop(void)
 {
 	rig_open(&rig, "services:\n" SETUP_MODES(9));
+	rig.i->meta->cuts = 0; /* nobody cuts in two: that is datapath/cut */
 	CASES_RUN(&rig, unresolved);
 }
 
