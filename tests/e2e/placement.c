@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Wherever the virtual addresses stand on the balancer (nowhere, on lo, on the uplink) and whether
- * or not it forwards packets as a router: each packet for a service goes over each link on its way
- * once and over no other, nobody resets it, and what is for a port without a listener is refused
- * once and never comes round again. Packets are counted on every link.
+ * Wherever the virtual addresses stand on the balancer (nowhere, on lo, on the uplink), whoever put
+ * them there and whether or not it forwards packets as a router: each packet for a service goes
+ * over each link on its way once and over no other, nobody resets it, and what is for a port
+ * without a listener is refused once and never comes round again: by the kernel where the address
+ * is the host's own, else by poise. Packets are counted on every link, and refusals by poise.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/site.h"
@@ -30,12 +32,36 @@ static const struct family families[] = {
 	{SITE_VIP6, CLIENT6, "[" SITE_VIP6 "]", "/128", "net.ipv6.conf.all.forwarding", 6},
 };
 
-static const char *const places[] = {NULL, "lo", "eth0"};
+struct place {
+	const char *name;
+	const char *put, *take; /* commands, with a virtual address, its prefix behind it, or not */
+	bool kernel;		/* it is the host's own, and the kernel refuses */
+};
+
+#define BY_HAND(dev)                                                                               \
+	{                                                                                          \
+		dev " by hand", "ip address add %s%s dev " dev, "ip address del %s%s dev " dev,    \
+			true                                                                       \
+	}
+#define CLAIMED(dev)                                                                               \
+	{                                                                                          \
+		dev " by claim", "poise address claim %s " dev " announce always",                 \
+			"poise address release %s", false                                          \
+	}
+
+static const struct place places[] = {
+	{"nothing", "true", "true", false},
+	BY_HAND("lo"),
+	BY_HAND("eth0"),
+	CLAIMED("lo"),
+	CLAIMED("eth0"),
+};
 
 struct scene {
 	struct site site;
 	struct tap tap;
 	const struct family *family;
+	const struct place *place;
 	char name[64]; /* for messages */
 };
 
@@ -100,9 +126,34 @@ static void listened_to(struct scene *s)
 		     s->name, tap_shown(&s->tap));
 }
 
+/* How many poise has counted. */
+static unsigned long refusals(struct scene *s)
+{
+	return strtoul(lab_must(&s->site.lab, "lb1",
+				"poise stats web | awk '$1 == \"no-listener\" { n = $2 } "
+				"END { print n + 0 }'"),
+		       NULL, 10);
+}
+
+#define PATIENCE 100 /* probes, of some 30 ms */
+
+/* poised learns of what was done by hand, and soon. */
+static void wait_for_who_refuses(struct scene *s)
+{
+	for (int tries = 0; tries < PATIENCE; tries++) {
+		unsigned long before = refusals(s);
+
+		probe(s, "tcp", 82);
+		if ((refusals(s) == before) == s->place->kernel)
+			return;
+	}
+	cr_assert_fail("%s: %s refuses", s->name, s->place->kernel ? "poise" : "the kernel");
+}
+
 static void not_listened_to(struct scene *s)
 {
 	const char *vip = s->family->vip;
+	unsigned long before = refusals(s), counted;
 	char pattern[160];
 	const char *out;
 
@@ -112,6 +163,9 @@ static void not_listened_to(struct scene *s)
 	out = probe(s, "udp", 9001);
 	cr_expect(!strncmp(out, s->family->number == 4 ? "icmp 3 3" : "icmp 1 4", 8), "%s: %s",
 		  s->name, out);
+	counted = refusals(s) - before;
+	cr_expect_eq(counted, s->place->kernel ? 0 : 2, "%s: %lu refused by poise", s->name,
+		     counted);
 	tap_settle(&s->tap);
 	/* no SYN was sent again */
 	snprintf(pattern, sizeof(pattern), "> %s\\.81: Flags \\[S\\]", vip);
@@ -123,27 +177,32 @@ static void not_listened_to(struct scene *s)
 	comes_once(s, "the refusal", "> .*unreachable", "lb1-eth0", "b1-eth0");
 }
 
-static void place(struct scene *s, const char *device, const char *command)
+static void on_balancer(struct scene *s, const char *command)
 {
-	if (device)
-		lab_must(&s->site.lab, "lb1", "ip address %s %s%s dev %s", command, s->family->vip,
-			 s->family->prefix, device);
+	char line[128];
+
+	snprintf(line, sizeof(line), command, s->family->vip, s->family->prefix);
+	lab_must(&s->site.lab, "lb1", "%s", line);
 }
 
 static void everywhere(struct scene *s)
 {
-	for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++)
+	for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
+		s->place = &places[k];
+		snprintf(s->name, sizeof(s->name), "%s on %s", s->family->vip, s->place->name);
+		on_balancer(s, s->place->put);
+		wait_for_who_refuses(s);
 		for (int forwarding = 0; forwarding <= 1; forwarding++) {
 			snprintf(s->name, sizeof(s->name), "%s on %s, forwarding %d",
-				 s->family->vip, places[k] ?: "nothing", forwarding);
-			place(s, places[k], "add");
+				 s->family->vip, s->place->name, forwarding);
 			lab_must(&s->site.lab, "lb1", "sysctl -qw %s=%d", s->family->forwarding,
 				 forwarding);
 			tap_forget(&s->tap);
 			listened_to(s);
 			not_listened_to(s);
-			place(s, places[k], "del");
 		}
+		on_balancer(s, s->place->take);
+	}
 }
 
 static void placed(struct site site, int family)
