@@ -75,21 +75,34 @@ static bool names_ranges(const struct cli *c, size_t first, size_t pairs)
 	return false;
 }
 
+/* What a change of keys, the pairs from word `first` on, means for flows that there are. */
+static const char *effect_of(const struct cli *c, const struct config_service *svc, __u8 track,
+			     size_t first, size_t pairs)
+{
+	if (svc->conf.track == POISE_TRACK_OFF && track != POISE_TRACK_OFF)
+		return "from now on every packet goes by the table: flows recorded with another "
+		       "backend than it gives them are cut";
+	if (names_ranges(c, first, pairs))
+		return pairs == 1 ? "this holds from the next packet on"
+				  : "who may come holds from the next packet on";
+	return "established flows stay where they are";
+}
+
 int cmd_service_set(struct cli *c)
 {
 	struct config *cfg = cli_begin(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
 	size_t first = c->args.next, pairs = args_left(&c->args) / 2;
-	const char *effect = "established flows stay where they are";
+	const char *effect;
 	char text[160];
+	__u8 track;
 
 	if (!svc)
 		return -1;
+	track = svc->conf.track;
 	if (cli_keys(c, OPTION_SERVICE, svc, true))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
-	if (names_ranges(c, first, pairs))
-		effect = pairs == 1 ? "this holds from the next packet on"
-				    : "who may come holds from the next packet on";
+	effect = effect_of(c, svc, track, first, pairs);
 	if (pairs == 1)
 		cli_say(c, "service %s: %s; %s.", svc->conf.name,
 			cli_now_is(c, OPTION_SERVICE, c->args.word[first], svc, text, sizeof(text)),
