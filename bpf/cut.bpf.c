@@ -41,13 +41,17 @@ struct {
 	__type(value, struct cut_bytes);
 } cut_bytes SEC(".maps");
 
+/* bytes: 1 at least. */
 static __always_inline bool cut_move(struct __sk_buff *skb, __u32 first, __u32 bytes)
 {
 	__u32 zero = 0;
 	struct cut_bytes *to = bpf_map_lookup_elem(&cut_bytes, &zero);
 
+	/* 6.1 learns nothing from a comparison with 0. */
+	bytes--;
 	BOUND(bytes, CUT_BYTES);
-	return to && bytes && !bpf_skb_load_bytes(skb, CUT_PAYLOAD + first, to->byte, bytes) &&
+	bytes++;
+	return to && !bpf_skb_load_bytes(skb, CUT_PAYLOAD + first, to->byte, bytes) &&
 	       !bpf_skb_store_bytes(skb, CUT_PAYLOAD, to->byte, bytes, 0);
 }
 
