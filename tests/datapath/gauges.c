@@ -31,6 +31,7 @@ TestSuite(gauges, .fini = place_cleanup, .timeout = 300);
 #define LEDGER_SLOTS  (1 << 18)
 #define FLOOD	      (1 << 20)
 #define KILLS	      3
+#define KILL_AFTER_US 50000
 
 static const char patient[] = "services:\n"
 			      "  - name: mixed\n"
@@ -197,9 +198,10 @@ Test(gauges, are_what_the_generator_knows)
 		pid_t poised = round < KILLS ? sweeper() : 0;
 
 		mixer_start(&mixer, BOTH, PER_RUN, runs);
-		mixer_finish(&mixer);
+		usleep(KILL_AFTER_US); /* packets run for longer */
 		if (poised)
 			kill_sweeper(poised);
+		mixer_finish(&mixer);
 		expect_accounts(poised ? "after a kill" : "at a pause");
 	}
 	for (unsigned int k = 0; k < MIXER_CPUS; k++) {
