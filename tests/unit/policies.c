@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/native.h"
@@ -152,4 +153,39 @@ Test(policies, loads_are_the_sum_of_both_parts)
 		syn();
 	cr_expect_gt(n.i->own[member(8) - n.i->members], 10, "until it has as many as the next");
 	teardown();
+}
+
+/* Weights 1, 2 and 7, 5,000 flows that stay: gauges as the weights, to a few flows. (p2c of three
+ * members looks at all of them.) */
+Test(policies, weights_count_under_load)
+{
+	static const unsigned int weights[] = {1, 2, 7};
+	static const struct {
+		const char *policy;
+		unsigned int off; /* flows of 5,000 */
+	} cases[] = {{"least-conn", 3}, {"p2c", 3}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		char yaml[1024], *at = yaml;
+
+		at += sprintf(
+			at,
+			"services:\n  - name: web\n    listen: '10.2.0.1:80'\n    policy: %s\n"
+			"    forward: ipip\n    fade-in: 0\n    backends:\n",
+			cases[c].policy);
+		for (unsigned int k = 1; k <= 3; k++)
+			at += sprintf(at, "      - { address: 10.3.0.%u, weight: %u }\n", k,
+				      weights[k - 1]);
+		native_open(&n, yaml, 65536);
+		for (int k = 0; k < 5000; k++)
+			syn();
+		for (unsigned int k = 1; k <= 3; k++) {
+			__s64 flows = native_gauge(&n, (__u16)(member(k) - n.i->members));
+			__s64 due = 500 * weights[k - 1];
+
+			cr_assert_leq(llabs(flows - due), cases[c].off, "%s: %lld of weight %u",
+				      cases[c].policy, flows, weights[k - 1]);
+		}
+		teardown();
+	}
 }
