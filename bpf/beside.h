@@ -45,8 +45,10 @@ static __always_inline void beside_fetch(__u64 hash, __u32 tag, const struct flo
 		return;
 	}
 	recorded = record(to, f->service, word, f->seconds, 0);
-	if (recorded == RECORD_FULL)
+	if (recorded == RECORD_FULL) {
 		count_reason(f->service, POISE_R_UNRECORDED);
+		calm_end(f->service);
+	}
 	if (flow_swap(&from->word[slot & 7], word, 0, 0) && recorded == RECORDED)
 		beside_uncount(word);
 }

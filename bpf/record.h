@@ -7,6 +7,7 @@
 #ifndef POISE_RECORD_H
 #define POISE_RECORD_H
 
+#include "calm.h"
 #include "transition.h"
 
 enum recorded {
@@ -87,6 +88,8 @@ __noinline int record_evicted(__u64 word, __u32 seconds)
 	__u32 zero = 0;
 
 	count_reason(m ? m->service : 0, POISE_R_EVICTED);
+	if (m)
+		calm_end(m->service);
 	if (!flow_is_live(word) || stamp_age(word, seconds) >= POISE_YOUNG_SECONDS)
 		return 0;
 	shared = bpf_map_lookup_elem(&meta, &zero);

@@ -53,9 +53,11 @@ static __always_inline void track_table(struct track *t, const struct flow *f)
 /* Is this packet surely a flow's first, if we know nothing of the flow? */
 static __always_inline bool track_first(const struct track *t, const struct flow *f)
 {
-	return f->kind == PACKET_SYN ||
-	       (f->kind == PACKET_UDP && t->rec->track == POISE_TRACK_ALWAYS &&
-		!(t->rec->flags & POISE_S_UNTRACKED));
+	if (f->kind != PACKET_UDP)
+		return f->kind == PACKET_SYN;
+	if (t->rec->track == POISE_TRACK_ALWAYS)
+		return !(t->rec->flags & POISE_S_UNTRACKED);
+	return calm(f->service);
 }
 
 /* The member of a flow that begins, or that we have not met before. Only what is surely new is the
@@ -82,6 +84,7 @@ static __always_inline answer_t track_full(struct track *t, struct flow *f, __u3
 	struct poise_member *m;
 
 	count_reason(f->service, POISE_R_UNRECORDED);
+	calm_end(f->service);
 	m = member_get(t->base);
 	if (!f->bound && member_keeps(m, f->service, f->kind == PACKET_UDP) && ONCE(m->nexthop))
 		return t->base;

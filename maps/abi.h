@@ -188,7 +188,11 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
 	__u32 retired; /* low 32 bits of the generation that last flipped `active` */
-	__u64 spare;
+	/* 1: for longer than a UDP flow may be silent nothing has changed for this service and no
+	 * record of it was lost, so a datagram that has no record where it would have one begins a
+	 * flow. Set by poised (maps/aging.c), cleared before each change and with each loss. */
+	__u32 calm;
+	__u32 changes; /* counts them */
 	struct poise_service_rec rec[2];
 };
 

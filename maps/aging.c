@@ -32,6 +32,8 @@
 /* Stamps are rounded down by up to 16 s, and packets in between leave word and mark as they are;
  * the sweeper comes by each second. */
 #define SLACK 20
+/* UDP's stamps are seconds, and so are the looks of the sweeper and of us. */
+#define SLACK_UDP 4
 /* Slots looked at per call: well over a million a millisecond. */
 #define SLOTS_A_TICK (1 << 20)
 /* Slots' clocks count in steps of so many seconds, so that 16 bits hold twice the longest T. */
@@ -49,8 +51,10 @@ struct aging_service {
 	__u64 created; /* whose clocks these are: an id may be another's meanwhile */
 	__u32 table_at;
 	__u32 slots;
-	__u16 *since; /* [slots] in steps, 0: not running; NULL while nothing is to be settled */
-	__u64 lost;   /* records, when last looked */
+	__u16 *since;  /* [slots] in steps, 0: not running; NULL while nothing is to be settled */
+	__u64 lost;    /* records, when last looked */
+	__u32 changes; /* of the service, likewise */
+	__u32 calm_since;
 	struct {
 		__u64 key; /* what is waited for; 0: nothing */
 		__u32 since;
@@ -247,11 +251,30 @@ static bool waited(struct look *k, const struct poise_service_conf *conf,
 	return over;
 }
 
+/* Nothing changed and nothing was lost for as long as a UDP flow may be silent: whoever has no
+ * record where there would be one is new. A loss beside us may be found only after the store. */
+static void look_for_calm(struct look *k, __u16 id, bool lost)
+{
+	struct poise_service *service = &k->i->services[id];
+
+	if (lost || k->s->changes != service->changes) {
+		k->s->changes = service->changes;
+		k->s->calm_since = k->now;
+		return;
+	}
+	if (service->calm || k->now - k->s->calm_since <= silence(k->rec, true) + SLACK_UDP)
+		return;
+	store32(&service->calm, 1);
+	if (lost_records(k->i, id) != k->s->lost)
+		store32(&service->calm, 0);
+}
+
 /* Begins or goes on looking at a service. */
 static void look_begin(struct look *k, __u16 id)
 {
 	const struct poise_service_conf *conf = store_service(k->i, id);
 	__u64 lost;
+	bool anew;
 
 	if (k->s->created != conf->created)
 		forget(k->s);
@@ -266,9 +289,11 @@ static void look_begin(struct look *k, __u16 id)
 	if (!k->s->since && !conf->base_size && !conf->untracked)
 		return;
 	lost = lost_records(k->i, id);
-	if (lost != k->s->lost || lost == ~0ull)
+	anew = lost != k->s->lost || lost == ~0ull;
+	if (anew)
 		clocks_anew(k);
 	k->s->lost = lost;
+	look_for_calm(k, id, anew);
 }
 
 static int settle_service(struct look *k, __u16 id, struct poise_error *err)

@@ -125,7 +125,8 @@ void check_services(struct check *c)
 		const struct poise_service *s = &c->i->services[id];
 
 		check_stamp(c, "services", id, s->retired);
-		check_zero(c, "services", id, &s->spare, sizeof(s->spare), "unused word");
+		if (s->calm > 1)
+			check_say(c, "services", "entry %u: calm is %u", id, s->calm);
 		if (store_service(c->i, id)->r.state == POISE_REC_USED)
 			check_service(c, (__u16)id);
 		else if ((s->active & ~1u) != POISE_SERVICE_GONE)

@@ -156,12 +156,20 @@ static void clear_drops(const struct instance *i, __u16 id)
 
 /* ---- the service ------------------------------------------------------------------------------*/
 
+/* Before anything of the service changes: whoever sees a change must not find it calm. */
+static void end_calm(struct poise_service *s)
+{
+	store32(&s->changes, s->changes + 1);
+	store32(&s->calm, 0);
+}
+
 void derive_service(struct instance *i, __u16 id)
 {
 	const struct poise_service_rec *now = active_rec(&i->services[id]);
 	struct derived d;
 	bool later;
 
+	end_calm(&i->services[id]);
 	if (!now)
 		clear_drops(i, id);
 	derived_make(i, id, &d);

@@ -4,6 +4,7 @@
  * settled. Entries are set by hand, so that each test has one thing to settle.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "maps/aging.h"
 #include "tests/support/native.h"
@@ -272,4 +273,62 @@ Test(aging, what_went_unrecorded_is_over_datagrams_first)
 	cr_assert_eq(after(1), 1);
 	reload();
 	cr_assert_eq(config_service_named(n.cfg, "web")->conf.untracked, 0);
+}
+
+/* ---- datagrams -------------------------------------------------------------------------------*/
+
+#define UDP_CALM (60 + 4) /* the timeout, and what clocks round away */
+
+/* Where a new client's datagram goes; each is another's. */
+static __u16 datagram(void)
+{
+	static unsigned int port = 1000;
+	char frame[80];
+
+	snprintf(frame, sizeof(frame), "ip4 10.1.0.9 > 10.2.0.1 | udp %u > 53", port++);
+	return native_to(&n, frame);
+}
+
+/* Every slot's current is the second backend, its base the first: a datagram without a record goes
+ * to the base only as long as it may be of a flow from before; TCP's idle has no say in that. */
+Test(aging, datagrams_are_new_after_their_own_timeout)
+{
+	__u16 first = record("web")->extent[0].first;
+
+	put("web", POISE_ENTRY(1, 0) | POISE_ENTRY_MIXED);
+	after(0);
+	after(1);
+	cr_assert_eq(datagram(), first);
+	after(UDP_CALM - 1);
+	cr_assert_eq(datagram(), first, "too early");
+	after(2);
+	cr_assert_eq(datagram(), first + 1);
+	cr_assert_eq(*entry("web") & ~POISE_ENTRY_AGING, (POISE_ENTRY(1, 0) | POISE_ENTRY_MIXED),
+		     "the base is TCP's still");
+	/* Any change of the service begins the wait anew, before anything else of it. */
+	native_commit(&n);
+	config_member_at(config_service_named(n.cfg, "web"), &n.i->members[first].addr, 0)
+		->conf.weight = 2;
+	native_commit(&n);
+	cr_assert_eq(n.i->services[native_service(&n, "web")].calm, 0);
+}
+
+/* Who lost a record may be a flow from before once more. */
+Test(aging, a_lost_record_ends_the_calm)
+{
+	struct poise_service *s = &n.i->services[native_service(&n, "web")];
+	__u16 first = record("web")->extent[0].first;
+
+	put("web", POISE_ENTRY(1, 0) | POISE_ENTRY_MIXED);
+	after(0);
+	after(1);
+	after(UDP_CALM + 1);
+	cr_assert_eq(s->calm, 1);
+	for (__u32 b = 0; b < n.i->meta->flow_buckets; b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
+			n.i->flows[b].word[w] = (__u64)(w + 1) << 36 | (__u64)first << 16 |
+						POISE_FLOW_NEW << POISE_WORD_STATE_SHIFT;
+	datagram();
+	cr_assert_eq(s->calm, 0, "an evicted word was of this service");
+	cr_assert_eq(datagram(), first);
 }

@@ -67,8 +67,7 @@ static bool find_meta(size_t at, int bit)
 		return at == offsetof(struct poise_meta, sequence) && bit == 0;
 	if (IN(struct poise_meta, graced, graced) || IN(struct poise_meta, swept, swept))
 		return false;
-	if (IN(struct poise_meta, pressure, pressure) ||
-	    IN(struct poise_meta, heartbeat, cuts) ||
+	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, heartbeat, cuts) ||
 	    IN(struct poise_meta, daemon_since, flows_used) ||
 	    IN(struct poise_meta, boot_file, boot_error))
 		return false;
@@ -92,8 +91,8 @@ static bool find_service(const struct instance *i, __u32 n, size_t at)
 	if (!s->retired)
 		return true; /* never used */
 	if (s->active & POISE_SERVICE_GONE)
-		return IN(struct poise_service, spare, spare);
-	return !IN(struct poise_service, retired, retired) &&
+		return false;
+	return !IN(struct poise_service, retired, changes) &&
 	       !(at >= inactive && at < inactive + sizeof(struct poise_service_rec));
 }
 
