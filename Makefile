@@ -50,7 +50,7 @@ TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E) $(VM)
 C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench tests/*))
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
-.PHONY: all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
+.PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
 .PHONY: fuzz man lab run-tests bench-quick bench-datapath lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
@@ -193,6 +193,10 @@ test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 
 test-datapath: $(DATAPATH) ## Packets through the loaded program
 	@B=$(B) tests/run $(RUN_DATAPATH)
+
+# As many flows as were promised once: minutes, so not with every run.
+test-full: $(addprefix $(B)/tests/datapath/,flood gauges) ## 16 M first packets, 7 M flows
+	@B=$(B) POISE_FLOOD=16 POISE_MIX=3 tests/run -t 600 $^
 
 test-e2e: all lab man $(E2E) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)

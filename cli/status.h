@@ -25,10 +25,10 @@ struct status {
 	unsigned int pid;
 	__u64 daemon_since; /* CLOCK_REALTIME ns */
 	struct usage services, backends, table, flows;
-	size_t unsettled;  /* services with slots that only time settles ... */
-	__u64 slots;	   /* ... and how many of these there are */
-	bool pressed;	   /* young flows lost their records within ... */
-	__u32 pressed_ago; /* ... this many seconds */
+	size_t unsettled;	   /* services with slots that only time settles ... */
+	__u64 slots;		   /* ... and how many of these there are */
+	bool pressed;		   /* young flows lost their records within ... */
+	__u32 pressed_ago;	   /* ... this many seconds */
 	size_t claimed, withdrawn; /* addresses; withdrawn ones are claimed too */
 	char boot_file[256];
 	char boot_error[512];

@@ -105,7 +105,8 @@ Test(health_types, https)
 
 Test(health_types, grpc)
 {
-	pid_t server = lab_serve(&lab, "b1", "tests/lab/grpc-health 9201 =1 shop.Cart=2 shop.Odd=9");
+	pid_t server =
+		lab_serve(&lab, "b1", "tests/lab/grpc-health 9201 =1 shop.Cart=2 shop.Odd=9");
 
 	lab_must(&lab, "b1", "nginx");
 	expect(true, "good *grpc SERVING", "grpc port 9201");
