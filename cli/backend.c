@@ -385,9 +385,12 @@ int cmd_backend_enable(struct cli *c)
 /* " (TCP keep, UDP move)": what their services say, if they say the same. */
 static const char *on_down(const struct backend_set *set, char *buf, size_t size)
 {
-	const struct poise_service_conf *first = &set->ref[0].svc->conf;
+	const struct poise_service_conf *first;
 
 	buf[0] = '\0';
+	if (!set->n)
+		return buf;
+	first = &set->ref[0].svc->conf;
 	for (size_t i = 1; i < set->n; i++)
 		if (set->ref[i].svc->conf.on_down != first->on_down ||
 		    set->ref[i].svc->conf.on_down_udp != first->on_down_udp)

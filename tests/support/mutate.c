@@ -34,10 +34,10 @@ static const char *const sound[] = {
 	"ip6 fd01::9 > fd02::2 | udp 1234 > 22 | data 4",
 	"ip4 10.1.0.9 > 10.2.0.1 proto 47 | data 20",
 	"ip6 fd01::9 > fd02::1 proto 132 | data 20",
-	"ip4 10.1.0.8 > 10.3.0.254 | icmp 3 code 1 | ip4 10.3.0.254 > 10.3.0.2 | ip4 10.1.0.9 > "
-	"10.2.0.2 | udp 1234 > 53",
-	"ip6 fd01::8 > fd03::fe | icmp6 3 | ip6 fd03::fe > fd03::3 | ip4 10.1.0.9 > 10.2.0.3 | udp "
-	"1234 > 53",
+	("ip4 10.1.0.8 > 10.3.0.254 | icmp 3 code 1 | ip4 10.3.0.254 > 10.3.0.2 | "
+	 "ip4 10.1.0.9 > 10.2.0.2 | udp 1234 > 53"),
+	("ip6 fd01::8 > fd03::fe | icmp6 3 | ip6 fd03::fe > fd03::3 | "
+	 "ip4 10.1.0.9 > 10.2.0.3 | udp 1234 > 53"),
 };
 
 uint32_t mutate_draw(uint64_t *random, uint32_t below)

@@ -64,7 +64,8 @@ static unsigned int begin(__u32 k)
 
 static void end_in(__u32 k, __u32 step, double seconds)
 {
-	double at = step + seconds * STEPS + 1;
+	const __u32 second = STEPS;
+	double at = step + seconds * second + 1;
 
 	if (at >= steps)
 		return;
