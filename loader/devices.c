@@ -63,7 +63,7 @@ void devices_cut(struct instance *i)
 	int lacking = attach_cut_lacking(i, NULL, NULL);
 
 	/* Whoever has the lock may be attaching: there is a next time. */
-	if (lacking < 0 || (!lacking && did) || follow_try_lock(i, &err) <= 0)
+	if (lacking < 0 || (!lacking && did) || instance_try_lock(i, &err) <= 0)
 		return;
 	does = attach_cut_mend(i);
 	instance_unlock(i);

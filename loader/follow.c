@@ -5,10 +5,8 @@
  * if a word must change and nobody else holds it. Whoever does will be done in milliseconds, and a
  * tick comes soon.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "../maps/text.h"
 #include "poised.h"
@@ -107,16 +105,6 @@ static bool follow_generation(struct follow *f)
 	return true;
 }
 
-/* flock is of the open file, so that instance_lock finds it held. */
-int follow_try_lock(struct instance *i, struct poise_error *err)
-{
-	if (flock(i->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-			       ? 0
-			       : poise_fail_errno(err, "cannot lock the pin directory");
-	return instance_lock(i, err) < 0 ? -1 : 1;
-}
-
 static void log_change(const struct net_change *c)
 {
 	const __u8 *m = c->hop.mac;
@@ -178,7 +166,7 @@ static void plan(struct follow *f)
 static void store(struct follow *f)
 {
 	struct poise_error err = {0};
-	int rc = follow_try_lock(f->instance, &err);
+	int rc = instance_try_lock(f->instance, &err);
 
 	if (rc == 0)
 		return;

@@ -46,9 +46,6 @@ bool follow_tick(struct follow *f);
 /* Looks at which devices are attached; true if that changed. */
 bool follow_devices(struct follow *f);
 
-/* The lock without waiting: 1, 0 if somebody else holds it, or -1. */
-int follow_try_lock(struct instance *i, struct poise_error *err);
-
 /* ---- settle: claimed addresses on their devices, while they can be served
  * -------------------------------------------------*/
 #define SETTLE_DEVICES 64 /* with claimed addresses; on more they are not announced again */

@@ -55,7 +55,7 @@ static int settle_locked(struct settle *s, struct follow *f, struct poise_error 
 /* False if somebody else has the lock. */
 static bool mend(struct settle *s, struct follow *f, struct poise_error *err)
 {
-	int rc = follow_try_lock(f->instance, err);
+	int rc = instance_try_lock(f->instance, err);
 
 	if (!rc)
 		return false;

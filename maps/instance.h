@@ -103,6 +103,8 @@ __u32 instance_map_entries(const char *map, const struct config_limits *limits, 
 /* Waits for the lock (release by close or unlock; death releases it). Finishes or scrubs an
  * interrupted transaction before it returns. */
 int instance_lock(struct instance *i, struct poise_error *err);
+/* The same without waiting: 1, 0 if somebody else holds it, or -1. */
+int instance_try_lock(struct instance *i, struct poise_error *err);
 void instance_unlock(struct instance *i);
 
 /* The configuration in force: services and members, limits, hash key; interfaces are attach/'s. */

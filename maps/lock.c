@@ -58,6 +58,14 @@ int instance_lock(struct instance *i, struct poise_error *err)
 	return 0;
 }
 
+/* flock is of the open file, so that instance_lock finds it held. */
+int instance_try_lock(struct instance *i, struct poise_error *err)
+{
+	if (flock(i->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? 0 : poise_fail_errno(err, "cannot lock %s", i->dir);
+	return instance_lock(i, err) < 0 ? -1 : 1;
+}
+
 void instance_unlock(struct instance *i)
 {
 	if (!i->anonymous && i->locked)

@@ -19,7 +19,7 @@
 	R(NO_LISTENER, "no-listener",                                                              \
 	  "no service listens on that port or protocol of the address")                            \
 	R(NO_ECHO, "no-echo",                                                                      \
-	  "an echo request that its address does not answer (ping no, usable)")                    \
+	  "an echo request that is not answered (ping no, usable; or it came in fragments)")       \
 	R(SOURCE, "source-denied", "the client's address is not allowed or is denied")             \
 	R(DOWN, "backend-down", "the flow's backend is down, and on-down says reset")
 

@@ -2,13 +2,11 @@
 #include "checker.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -58,7 +56,8 @@ static void publish(struct checker *c, const struct target *t)
 {
 	struct poise_check_result *r = &c->instance->checks[t->about.member];
 
-	__atomic_store_n(&r->at, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->at, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* nothing that follows is seen before */
 	r->us = t->last.us;
 	r->good = t->last.good;
 	r->type = t->about.conf.type;
@@ -104,21 +103,11 @@ static void on_told(void *ctx, struct target *t, bool changed)
 		uv_timer_start(&c->store, on_store, 0, 0);
 }
 
-/* The lock without waiting: 1, 0 if somebody else has it, -1. */
-static int try_lock(struct checker *c, struct poise_error *err)
-{
-	if (flock(c->instance->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-			       ? 0
-			       : poise_fail_errno(err, "cannot lock the pin directory");
-	return instance_lock(c->instance, err) < 0 ? -1 : 1;
-}
-
 static void on_store(uv_timer_t *timer)
 {
 	struct checker *c = timer->data;
 	struct poise_error err = {0};
-	int rc = try_lock(c, &err);
+	int rc = instance_try_lock(c->instance, &err);
 
 	if (rc > 0) {
 		rc = instance_set_health(c->instance, c->change, c->changes, &err);
