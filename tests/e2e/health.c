@@ -10,10 +10,6 @@
 
 #include "tests/support/site.h"
 
-/* Found within 200 + 2 * 200 + 150 ms. */
-#define QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
-#define SOON  10 /* seconds until a state must be there, on a busy machine */
-
 static struct site site;
 
 static void up(void)
@@ -34,21 +30,6 @@ TestSuite(health, .init = up, .fini = down, .timeout = 90);
 static const char *backend(int n, int family)
 {
 	return site_backend(&site, n, family);
-}
-
-/* Backend n is in this state, and its last check said these words. */
-static void expect(int n, int family, const char *state, const char *words)
-{
-	lab_until(&site.lab, "lb1", SOON,
-		  "poise show web --columns backend,state,check | "
-		  "grep -qE '^ *%s +%s +%s'",
-		  backend(n, family), state, words);
-}
-
-static void expect_all_up(int family, const char *words)
-{
-	for (int n = 1; n <= site.backends; n++)
-		expect(n, family, "up", words);
 }
 
 /* No request of a client fails. */
@@ -80,18 +61,18 @@ static const struct fault {
 static void check_fault(const struct fault *f, int family, const char *vip)
 {
 	lab_must(&site.lab, f->node, "%s", f->begin);
-	expect(2, family, "down", f->words);
+	site_expect(&site, 2, family, "down", f->words);
 	expect_served(vip);
 	lab_must(&site.lab, f->node, "%s", f->end);
-	expect_all_up(family, "http 200");
+	site_expect_all_up(&site, family, "http 200");
 	expect_served(vip);
 }
 
 static void check_faults(const char *vip, int family)
 {
 	site_service(&site, vip, family);
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
-	expect_all_up(family, "http 200");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_all_up(&site, family, "http 200");
 	for (size_t n = 0; n < FAULTS; n++)
 		check_fault(&faults[n], family, vip);
 }
@@ -110,10 +91,10 @@ Test(health, http_to_ipv6)
 Test(health, what_was_known_is_kept)
 {
 	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
-	expect_all_up(4, "http 200");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_all_up(&site, 4, "http 200");
 	lab_must(&site.lab, "b2", "nginx -s stop");
-	expect(2, 4, "down", "connect: refused");
+	site_expect(&site, 2, 4, "down", "connect: refused");
 	lab_stop(site.poised, SIGKILL);
 	lab_must(&site.lab, "lb1", "poise show web | grep -qE '%s +down'", backend(2, 4));
 	site.poised = lab_poised(&site.lab, "lb1", "");
@@ -121,7 +102,7 @@ Test(health, what_was_known_is_kept)
 	lab_must(&site.lab, "lb1", "poise show web | grep -qE '%s +up'", backend(1, 4));
 	expect_served(SITE_VIP4);
 	lab_must(&site.lab, "b2", "nginx");
-	expect_all_up(4, "http 200");
+	site_expect_all_up(&site, 4, "http 200");
 }
 
 /* A file that is applied again changes neither states nor results. */
@@ -131,10 +112,10 @@ Test(health, an_unchanged_file_resets_nothing)
 	char since[64];
 
 	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
-	expect_all_up(4, "http 200");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_all_up(&site, 4, "http 200");
 	lab_must(&site.lab, "b2", "nginx -s stop");
-	expect(2, 4, "down", "connect: refused");
+	site_expect(&site, 2, 4, "down", "connect: refused");
 	lab_must(&site.lab, "lb1", "poise save > /run/saved.yaml");
 	before = lab_must(&site.lab, "lb1",
 			  "poise show --json | grep -o 'state_since\":\"[^\"]*' | tr '\\n' ' '");
@@ -150,9 +131,9 @@ Test(health, an_unchanged_file_resets_nothing)
 Test(health, all_down_serve_on)
 {
 	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1", "poise health set web http status 299 " QUICK);
+	lab_must(&site.lab, "lb1", "poise health set web http status 299 " SITE_QUICK);
 	for (int n = 1; n <= site.backends; n++)
-		expect(n, 4, "down", "http 200, wanted 299");
+		site_expect(&site, n, 4, "down", "http 200, wanted 299");
 	expect_served(SITE_VIP4);
 	lab_must(&site.lab, "lb1", "poise health off web");
 	lab_must(&site.lab, "lb1", "poise show web | grep -qE ' 3/3 '");
@@ -162,16 +143,16 @@ Test(health, all_down_serve_on)
 Test(health, a_backend_that_comes_is_looked_at_first)
 {
 	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
-	expect_all_up(4, "http 200");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_all_up(&site, 4, "http 200");
 	lab_must(&site.lab, "lb1", "poise backend del web %s --now", backend(3, 4));
 	lab_must(&site.lab, "b3", "nginx -s stop");
 	lab_must(&site.lab, "lb1", "poise backend add web %s", backend(3, 4));
 	expect_served(SITE_VIP4);
-	expect(3, 4, "down", "connect: refused");
+	site_expect(&site, 3, 4, "down", "connect: refused");
 	expect_served(SITE_VIP4);
 	lab_must(&site.lab, "b3", "nginx");
-	expect_all_up(4, "http 200");
+	site_expect_all_up(&site, 4, "http 200");
 }
 
 static void expect_test(const char *keys, int status, const char *words)

@@ -9,10 +9,6 @@
 
 #include "tests/support/site.h"
 
-/* Found within 200 + 2 * 200 + 150 ms. */
-#define QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
-#define SOON  10 /* seconds until a state must be there, on a busy machine */
-
 static struct site site;
 
 static void up(void)
@@ -30,15 +26,10 @@ static void down(void)
 
 TestSuite(ladder, .init = up, .fini = down, .timeout = 60);
 
-static void expect_shown(const char *words)
-{
-	lab_until(&site.lab, "lb1", SOON, "poise show web | grep -qF '%s'", words);
-}
-
 static void expect_rung(const char *rung)
 {
-	lab_until(&site.lab, "lb1", SOON, "poise show web --json | grep -q '\"rung\": *\"%s\"'",
-		  rung);
+	lab_until(&site.lab, "lb1", SITE_SOON,
+		  "poise show web --json | grep -q '\"rung\": *\"%s\"'", rung);
 }
 
 /* The backends that answer 30 requests are these. */
@@ -65,12 +56,15 @@ static void check_none_up(const char *vip, int family, const char *url)
 {
 	site_service(&site, vip, family);
 	lab_must(&site.lab, "lb1", "poise service set web on-none-up refuse");
-	lab_must(&site.lab, "lb1", "poise health set web http status 299 " QUICK);
+	lab_must(&site.lab, "lb1", "poise health set web http status 299 " SITE_QUICK);
 	expect_rung("nobody");
-	expect_shown("web: no backend is up: new flows are refused (on-none-up refuse)");
+	site_expect_shown(&site,
+			  "web: no backend is up: new flows are refused (on-none-up refuse)");
 	expect_refused(url);
 	lab_must(&site.lab, "lb1", "poise service set web on-none-up try");
-	expect_shown("web: no backend is up: the 3 whose check failed are tried (on-none-up try)");
+	site_expect_shown(
+		&site,
+		"web: no backend is up: the 3 whose check failed are tried (on-none-up try)");
 	expect_from(url, "b1 b2 b3 ");
 	lab_must(&site.lab, "lb1", "poise health set web http status default");
 	expect_rung("up");
@@ -94,18 +88,18 @@ Test(ladder, sorry)
 
 	site_service(&site, SITE_VIP4, 4);
 	lab_must(&site.lab, "lb1", "poise backend set web %s sorry yes", site_backend(&site, 3, 4));
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	expect_rung("up");
-	expect_shown(" 2/2 ");
+	site_expect_shown(&site, " 2/2 ");
 	expect_from(url, "b1 b2 ");
 	lab_must(&site.lab, "b1", "nginx -s stop");
-	expect_shown(" 1/2 ");
+	site_expect_shown(&site, " 1/2 ");
 	expect_from(url, "b2 ");
 	lab_must(&site.lab, "b2", "nginx -s stop");
-	expect_shown("web: no other backend is left: the sorry ones serve");
+	site_expect_shown(&site, "web: no other backend is left: the sorry ones serve");
 	expect_from(url, "b3 ");
 	lab_must(&site.lab, "b1", "nginx");
-	expect_shown(" 1/2 ");
+	site_expect_shown(&site, " 1/2 ");
 	expect_from(url, "b1 ");
 }
 
@@ -114,8 +108,9 @@ Test(ladder, panic)
 {
 	site_service(&site, SITE_VIP4, 4);
 	lab_must(&site.lab, "lb1", "poise service set web panic 50%%");
-	lab_must(&site.lab, "lb1", "poise health set web http body b1 " QUICK);
-	expect_shown("web: 1 of 3 backends up, fewer than panic 50%: all of them serve");
+	lab_must(&site.lab, "lb1", "poise health set web http body b1 " SITE_QUICK);
+	site_expect_shown(&site,
+			  "web: 1 of 3 backends up, fewer than panic 50%: all of them serve");
 	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 ");
 	lab_must(&site.lab, "lb1", "poise service set web panic 30%%");
 	expect_from("http://" SITE_VIP4 "/", "b1 ");
@@ -136,12 +131,12 @@ Test(ladder, on_down_reset)
 		 "echo done >> /run/told\n"
 		 "END\n"
 		 "rm -f /run/go /run/told; setsid bash /run/client > /dev/null 2>&1 < /dev/null &");
-	lab_until(&site.lab, "c1", SOON, "grep -q 'first: HTTP/1.1 200' /run/told");
+	lab_until(&site.lab, "c1", SITE_SOON, "grep -q 'first: HTTP/1.1 200' /run/told");
 	for (int n = 1; n <= site.backends; n++)
 		lab_must(&site.lab, "lb1", "poise backend disable web %s",
 			 site_backend(&site, n, 4));
 	lab_must(&site.lab, "c1", "touch /run/go");
-	lab_until(&site.lab, "c1", SOON, "grep -q done /run/told");
+	lab_until(&site.lab, "c1", SITE_SOON, "grep -q done /run/told");
 	lab_must(&site.lab, "c1", "grep -q 'Connection reset by peer' /run/told");
 	lab_must(&site.lab, "lb1", "poise stats web | grep -q backend-down");
 }
@@ -158,8 +153,8 @@ static void four_up(void)
 Test(ladder, rolling_drain, .init = four_up)
 {
 	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
-	expect_shown(" 4/4 ");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_shown(&site, " 4/4 ");
 	lab_must(&site.lab, "c1",
 		 "rm -f /run/load; setsid load http " SITE_VIP4
 		 ":80 --rate 300 > /run/load 2>&1 < /dev/null & echo $! > /run/load.pid");
@@ -177,9 +172,9 @@ Test(ladder, rolling_drain, .init = four_up)
 	for (int n = 1; n <= site.backends; n++)
 		lab_must(&site.lab, "lb1", "poise backend drain web %s deadline 1m",
 			 site_backend(&site, n, 4));
-	expect_shown("web: no other backend is left: those that drain serve on");
+	site_expect_shown(&site, "web: no other backend is left: those that drain serve on");
 	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 b4 ");
 	lab_must(&site.lab, "c1", "kill -TERM $(cat /run/load.pid)");
-	lab_until(&site.lab, "c1", SOON, "grep -q failed /run/load");
+	lab_until(&site.lab, "c1", SITE_SOON, "grep -q failed /run/load");
 	lab_must(&site.lab, "c1", "grep -q ' 0 failed' /run/load || { cat /run/load; false; }");
 }

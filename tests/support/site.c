@@ -72,6 +72,24 @@ void site_service(struct site *s, const char *vip, int backend_family)
 		  8 * s->backends);
 }
 
+void site_expect(const struct site *s, int n, int family, const char *state, const char *said)
+{
+	lab_until(&s->lab, "lb1", SITE_SOON,
+		  "poise show web --columns backend,state,check | grep -qE '^ *%s +%s +%s'",
+		  site_backend(s, n, family), state, said);
+}
+
+void site_expect_all_up(const struct site *s, int family, const char *said)
+{
+	for (int n = 1; n <= s->backends; n++)
+		site_expect(s, n, family, "up", said);
+}
+
+void site_expect_shown(const struct site *s, const char *words)
+{
+	lab_until(&s->lab, "lb1", SITE_SOON, "poise show web | grep -qF '%s'", words);
+}
+
 void site_down(struct site *s)
 {
 	if (s->poised)

@@ -11,6 +11,10 @@
 #define SITE_VIP4 "192.0.2.10"
 #define SITE_VIP6 "2001:db8:a::10"
 
+/* Keys of a check that finds a failure within 200 + 2 * 150 + 150 ms. */
+#define SITE_QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
+#define SITE_SOON  10 /* seconds until a state must be there, on a busy machine */
+
 struct site {
 	struct lab lab;
 	int backends;
@@ -32,6 +36,12 @@ void site_attach(struct site *s);
 void site_service(struct site *s, const char *vip, int backend_family);
 /* The address of backend n in the network it is in. */
 const char *site_backend(const struct site *s, int n, int family);
+/* Waits until backend n of `web` is in this state and its last check said this, a regular
+ * expression. */
+void site_expect(const struct site *s, int n, int family, const char *state, const char *said);
+void site_expect_all_up(const struct site *s, int family, const char *said);
+/* Waits until `poise show web` has these words, as they stand, somewhere. */
+void site_expect_shown(const struct site *s, const char *words);
 void site_down(struct site *s);
 
 #endif
