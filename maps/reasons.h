@@ -55,13 +55,13 @@ enum poise_reason {
 	POISE_EVENTS(POISE_REASON_ENUM) POISE_R_COUNT,
 };
 
-#define POISE_REASON_SLOTS 32 /* room for more without a new ABI */
+#define POISE_REASON_SLOTS 64 /* room for more without a new ABI */
 
 /* Map `drops`: PERCPU_ARRAY [service id], id 0 for what belongs to none. */
 struct poise_drops {
 	__u64 count[POISE_REASON_SLOTS];
 };
 
-POISE_ASSERT_SIZE(struct poise_drops, 256);
+POISE_ASSERT_SIZE(struct poise_drops, 512);
 
 #endif
