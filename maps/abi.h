@@ -23,6 +23,7 @@
 #include <linux/types.h>
 
 #include "health.h"
+#include "signals.h"
 
 #define POISE_ABI   1
 #define POISE_MAGIC 0x706f6973u /* "pois" */
@@ -427,7 +428,8 @@ struct poise_counter {
 	__u64 bytes;  /* of IP packets as they came */
 	__u64 opened; /* and closed: POISE_COUNT of them is the number */
 	__u64 closed;
-	__u64 sample[4]; /* latency: tag, ack, t0 (issue: latency) */
+	__u64 sample[2]; /* latency: tag, ack, t0 (issue: latency) */
+	__u32 signal[POISE_SIGNALS]; /* what became of flows, modulo 2^32 */
 };
 
 POISE_ASSERT_SIZE(struct poise_counter, 64);

@@ -135,7 +135,13 @@ struct poise_service_conf {
 	__u8 on_down_udp; /* enum poise_on_down_udp */
 	__u8 on_none_up;  /* enum poise_on_none_up */
 	__u8 panic;	  /* percent */
-	__u8 spare[767];
+	__u8 passive;	  /* backends are judged by their flows */
+	__u8 max_ejected; /* percent of those that are up; 0: a third */
+	__u8 spare0;
+	__u32 passive_window; /* ms: flows of so long are compared */
+	__u32 eject_time;     /* ms: of a first ejection */
+	__u32 eject_max;      /* ms: of any */
+	__u8 spare[752];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
@@ -167,7 +173,13 @@ struct poise_member_conf {
 	__u8 max_conns_set; /* 0: the service's */
 	__u8 fades;	    /* it came while others were up: fades in from `since` on */
 	__u8 sorry;	    /* chosen only when nobody better is left */
-	__u8 spare[113];
+	__u8 ejected;	    /* enum poise_fault: not chosen while anybody else is up */
+	__u32 eject_time;   /* ms, of the last ejection */
+	__u32 eject_flows;  /* why: so many flows, of which ... */
+	__u64 eject_until;  /* CLOCK_REALTIME ns; after an ejection, when it ended */
+	__u8 eject_bad;	    /* percent failed, ... */
+	__u8 eject_median;  /* and percent of the pool's median */
+	__u8 spare[94];
 };
 
 POISE_ASSERT_SIZE(struct poise_member_conf, 248);
