@@ -290,3 +290,16 @@ void print_check(FILE *out, const struct instance *i, __u64 key, const void *ent
 	fprintf(out, "%s %u in a row: %.*s", r->good ? "good" : "bad", r->in_a_row,
 		(int)sizeof(r->words) - 1, r->words);
 }
+
+void print_probe(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_probe *p = entry;
+	char backend[POISE_ENDPOINT_TEXT], address[POISE_ADDR_TEXT];
+
+	(void)i;
+	(void)key;
+	poise_format_endpoint(&p->backend, p->port, backend, sizeof(backend));
+	poise_format_addr(&p->address, address, sizeof(address));
+	fprintf(out, "backend %s by way of %s, protocol %u%s", backend, address, p->proto,
+		p->flags & POISE_PROBE_FULL ? ", full size" : "");
+}

@@ -45,7 +45,7 @@
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
 	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)           \
-	M(checks)
+	M(checks) M(probes)
 /* clang-format on */
 
 /*
@@ -488,6 +488,7 @@ POISE_ASSERT_SIZE(struct poise_decap_counts, 32);
 /* ---- the rest of it, a header for each noun ---------------------------------------------------*/
 #include "calls.h"
 #include "meta.h"
+#include "probes.h"
 #include "reasons.h"
 #include "records.h"
 

@@ -35,6 +35,12 @@ enum poise_query {
 	POISE_QUERY_AAAA = 28,
 };
 
+/* Which way a probe takes to the backend: that of clients' packets, or the host's own. */
+enum poise_via {
+	POISE_VIA_PATH = 0,
+	POISE_VIA_DIRECT,
+};
+
 #define POISE_CHECK_WORDS  128 /* a host name, a certificate's path, what is sent or expected */
 #define POISE_CHECK_PATH   256 /* of a URL; a command with its arguments */
 #define POISE_CHECK_STATUS 48  /* "200-399,404" */
@@ -50,7 +56,7 @@ struct poise_health_conf {
 	__u8 query_type; /* enum poise_query */
 	__u16 port;	 /* host order; 0: the backend's, else the service's first listener's */
 	__u8 tls;	 /* grpc */
-	__u8 spare0;
+	__u8 via;	 /* enum poise_via */
 	__u32 interval;
 	__u32 fast_interval;
 	__u32 timeout;

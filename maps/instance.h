@@ -53,6 +53,7 @@ struct instance {
 	poise_load *held;
 	struct poise_range *range_conf;
 	struct poise_bound *bounds;
+	struct poise_probe *probes;
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */

@@ -36,6 +36,7 @@ const struct instance_map instance_maps[] = {
 	WORDS(held),
 	FIELD(range_conf, struct poise_range),
 	FIELD(bounds, struct poise_bound),
+	FIELD(probes, struct poise_probe),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -108,6 +109,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"held", poise_words_entries(meta->members)},
 		{"range_conf", poise_range_entries(meta->ranges)},
 		{"bounds", 2 * poise_range_entries(meta->ranges)},
+		{"probes", POISE_PROBE_PORTS},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

@@ -68,7 +68,7 @@ static bool find_meta(size_t at, int bit)
 	if (IN(struct poise_meta, graced, graced) || IN(struct poise_meta, swept, swept))
 		return false;
 	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, heartbeat, cuts) ||
-	    IN(struct poise_meta, daemon_since, flows_used) ||
+	    IN(struct poise_meta, daemon_since, probes) ||
 	    IN(struct poise_meta, boot_file, boot_error))
 		return false;
 	return true;
@@ -238,7 +238,8 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 	if (!strcmp(map, "bounds"))
 		return find_bound(i, n);
 	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
-	       strcmp(map, "checks") != 0 && strcmp(map, "fragments") != 0;
+	       strcmp(map, "checks") != 0 && strcmp(map, "fragments") != 0 &&
+	       strcmp(map, "probes") != 0;
 }
 
 /* ---- flipping ---------------------------------------------------------------------------------*/
