@@ -39,8 +39,17 @@ static __always_inline __u32 record_value(__u64 word, __u32 seconds)
 	return victim_class[state] ? victim_class[state] << VICTIM_CLASS_SHIFT | age : 0;
 }
 
-/* The slot to record in, and what it holds now (0: free); -1 if all eight are established. */
-__noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
+/* A flow of one datagram that its base does not have (track_born), while that is no doubtful one.
+ */
+static __always_inline bool record_keeps(__u64 word, __u32 seconds)
+{
+	return POISE_WORD_STATE(word) == POISE_FLOW_PICKUP && flow_is_udp(word) &&
+	       stamp_age(word, seconds) < RECORD_DOUBTFUL;
+}
+
+/* The slot to record in, and what it holds now (0: free); -1 if all eight are established. gently:
+ * whom we record finds its way without, so who would not keeps its place. */
+__noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old, int gently)
 {
 	__u32 best = 0;
 	int slot = -1;
@@ -49,7 +58,7 @@ __noinline int record_slot(struct poise_bucket *b, __u32 seconds, __u64 *old)
 		return -1;
 	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
 		__u64 w = ONCE(b->word[i]);
-		__u32 value = record_value(w, seconds);
+		__u32 value = gently && record_keeps(w, seconds) ? 0 : record_value(w, seconds);
 
 		if (!w) {
 			*old = 0;
@@ -117,12 +126,14 @@ static __always_inline enum recorded record_alone(struct poise_bucket *b, __u32 
 	return RECORD_WITHDRAWN;
 }
 
-/* how: as of flow_swap. */
+#define RECORD_GENTLY 0x4 /* beside SWAP_*: see record_slot */
+
+/* how: as of flow_swap, and RECORD_GENTLY. */
 static __always_inline enum recorded record(struct poise_bucket *b, __u32 service, __u64 word,
 					    __u32 seconds, int how)
 {
 	__u64 old = 0;
-	int slot = record_slot(b, seconds, &old);
+	int slot = record_slot(b, seconds, &old, how & RECORD_GENTLY);
 
 	if (UNLIKELY(slot < 0))
 		slot = record_dead_slot(b, seconds, &old);

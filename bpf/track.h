@@ -78,17 +78,32 @@ static __always_inline answer_t track_choose(struct track *t, struct flow *f)
 	return f->kind == PACKET_UDP ? table_choose(f) : DROP(NO_NEXT_HOP);
 }
 
+/* Can every packet of the flow find its way by the table? */
+static __always_inline bool track_by_base(const struct track *t, const struct flow *f)
+{
+	struct poise_member *m = member_get(t->base);
+
+	return !f->bound && member_keeps(m, f->service, f->kind == PACKET_UDP) && ONCE(m->nexthop);
+}
+
 /* All eight slots are taken: every packet of the flow must find its way by the table. */
 static __always_inline answer_t track_full(struct track *t, struct flow *f, __u32 chosen)
 {
-	struct poise_member *m;
-
 	count_reason(f->service, POISE_R_UNRECORDED);
 	calm_end(f->service);
-	m = member_get(t->base);
-	if (!f->bound && member_keeps(m, f->service, f->kind == PACKET_UDP) && ONCE(m->nexthop))
-		return t->base;
-	return chosen;
+	return track_by_base(t, f) ? t->base : chosen;
+}
+
+/* The state that a flow begins in. A datagram's second one may come much later, and without a word
+ * it goes by the base. Where the policy is a hash, few begin elsewhere, and none once a word was
+ * lost (calm.h): those have words that a flood does not take. */
+static __always_inline __u32 track_born(const struct track *t, const struct flow *f,
+					answer_t member)
+{
+	if (f->kind == PACKET_UDP && f->has & FLOW_NEW && member != t->base &&
+	    t->rec->policy <= POISE_SOURCE_HASH)
+		return POISE_FLOW_PICKUP;
+	return flow_born(f->kind);
 }
 
 /* A word of this slot is in use. Aging is taken off first: if poised was about to find the slot
@@ -120,16 +135,17 @@ static __always_inline bool track_moves(const struct track *t, const struct flow
  * room. */
 static __always_inline answer_t track_begin(struct track *t, struct flow *f, int slot, __u64 old)
 {
-	__u32 state = flow_born(f->kind);
 	enum recorded recorded = RECORDED;
 	answer_t member;
 	__u64 word = 0;
+	__u32 state;
 	int how;
 
 	f->has = (f->has & ~FLOW_MOVES) | (track_moves(t, f, old) ? FLOW_MOVES : 0);
 	if (UNLIKELY(f->held)) /* by a try before this one */
 		hold_return(f);
 	member = track_choose(t, f);
+	state = track_born(t, f, member);
 	if (IS_DROP(member) || !state)
 		return member;
 	if (member != t->settled)
@@ -143,7 +159,8 @@ static __always_inline answer_t track_begin(struct track *t, struct flow *f, int
 	if (slot >= 0 && !flow_swap(&t->bucket->word[slot & 7], old, word, how))
 		return TRACK_AGAIN;
 	if (slot < 0 && word)
-		recorded = record(t->bucket, f->service, word, f->seconds, how);
+		recorded = record(t->bucket, f->service, word, f->seconds,
+				  how | (track_by_base(t, f) ? RECORD_GENTLY : 0));
 	switch (recorded) {
 	case RECORDED: new_flow_begun(f); return member;
 	case RECORD_FULL: new_flow_unrecorded(f); return track_full(t, f, member);

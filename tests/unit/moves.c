@@ -266,6 +266,9 @@ Test(moves, random_sequences)
 		random_steps(65536, seed, 400, change_something);
 		random_steps(64, seed, 400, change_gently);
 	}
+	/* In this one a full bucket would give up the word of a datagram that is the only one of
+	 * its flow yet. */
+	random_steps(64, 195, 400, change_gently);
 }
 
 /* ---- a day's work -----------------------------------------------------------------------------*/
