@@ -61,7 +61,10 @@ static bool arrived(const struct cli *c, enum wait_until until, __u16 id)
 	const char *state = state_of(c, id);
 
 	switch (until) {
-	case WAIT_DRAINED: return !state || !strcmp(state, "drained") || !strcmp(state, "disabled");
+	/* One that is down ends its flows itself, or keeps them by on-down: nothing to wait for. */
+	case WAIT_DRAINED:
+		return !state || !strcmp(state, "drained") || !strcmp(state, "disabled") ||
+		       !strcmp(state, "down");
 	case WAIT_UP: return state && (!strcmp(state, "up") || !strcmp(state, "sorry"));
 	case WAIT_GONE: return !state;
 	}

@@ -186,8 +186,10 @@ const char *instance_member_state(const struct instance *i, const struct config_
 	if (m->conf.admin == POISE_DISABLED)
 		return "disabled";
 	if (m->conf.admin == POISE_DRAINING) {
-		if (m->conf.deadline && m->conf.deadline <= now)
+		if (m->conf.deadline == DERIVE_ENDED)
 			return "drained";
+		if (m->conf.health == POISE_HEALTH_DOWN)
+			return "down";
 		instance_member_stats(i, m->id, &stats);
 		return instance_idle(i, m, &stats, now) ? "drained" : "draining";
 	}

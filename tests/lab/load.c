@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * load http|udp ADDR:PORT [--rate 100] [--seconds S | --count N] [--timeout 3] [--path /]
- *		[--log FILE] [--status FILE]
+ *		[--log FILE] [--epoch] [--status FILE]
  *
  * An open-loop load: request k is due k/rate seconds after the start whether or not those before it
  * were answered, and its time counts from when it was due. So a stall of the path, or of this
@@ -9,8 +9,9 @@
  *
  * Every request is a connection, or a UDP socket, of its own: a new flow each. http asks for a page
  * and reads until the server closes; udp sends a datagram and waits for its echo. The first word of
- * the answer's body names who answered. Ends by itself, or on SIGINT and SIGTERM; then waits for
- * what is under way. Exit 0: every request was answered.
+ * the answer's body names who answered. The log's times count from the start, with --epoch from
+ * 1970. Ends by itself, or on SIGINT and SIGTERM; then waits for what is under way. Exit 0: every
+ * request was answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,12 +65,17 @@ static void stop(int sig)
 	stopped = 1;
 }
 
-static uint64_t now_us(void)
+static uint64_t clock_us(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000ull + t.tv_nsec / 1000;
+}
+
+static uint64_t now_us(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
 }
 
 /* ---- one request ------------------------------------------------------------------------------*/
@@ -287,7 +293,7 @@ static void run(struct load *l)
 static int usage(void)
 {
 	fprintf(stderr, "usage: load http|udp ADDR:PORT [--rate 100] [--seconds S | --count N]\n"
-			"\t[--timeout 3] [--path /] [--log FILE] [--status FILE]\n");
+			"\t[--timeout 3] [--path /] [--log FILE] [--epoch] [--status FILE]\n");
 	return 2;
 }
 
@@ -308,10 +314,15 @@ static bool open_files(struct load *l, const char *log, const char *status)
 static bool parse_options(struct load *l, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"rate", required_argument, NULL, 'r'},	  {"seconds", required_argument, NULL, 's'},
-		{"count", required_argument, NULL, 'c'},  {"timeout", required_argument, NULL, 't'},
-		{"path", required_argument, NULL, 'p'},	  {"log", required_argument, NULL, 'l'},
-		{"status", required_argument, NULL, 'S'}, {},
+		{"rate", required_argument, NULL, 'r'},
+		{"seconds", required_argument, NULL, 's'},
+		{"count", required_argument, NULL, 'c'},
+		{"timeout", required_argument, NULL, 't'},
+		{"path", required_argument, NULL, 'p'},
+		{"log", required_argument, NULL, 'l'},
+		{"status", required_argument, NULL, 'S'},
+		{"epoch", no_argument, NULL, 'e'},
+		{},
 	};
 	const char *path = "/", *log = NULL, *status = NULL;
 	int opt;
@@ -325,6 +336,7 @@ static bool parse_options(struct load *l, int argc, char **argv)
 		case 'p': path = optarg; break;
 		case 'l': log = optarg; break;
 		case 'S': status = optarg; break;
+		case 'e': l->tally.begun = clock_us(CLOCK_REALTIME); break;
 		default: return false;
 		}
 	}

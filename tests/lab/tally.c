@@ -47,9 +47,9 @@ void tally_add(struct tally *t, const struct tally_result *r)
 		t->longest = r->total;
 	t->histogram[slot_of(r->total)]++;
 	if (t->log)
-		fprintf(t->log, "%.3f %lu %lu %d %s %s\n", r->due / 1e6, (unsigned long)r->connect,
-			(unsigned long)r->total, r->status, r->error ? "-" : r->backend,
-			r->error ?: "-");
+		fprintf(t->log, "%.3f %lu %lu %d %s %s\n", (t->begun + r->due) / 1e6,
+			(unsigned long)r->connect, (unsigned long)r->total, r->status,
+			r->error ? "-" : r->backend, r->error ?: "-");
 }
 
 double tally_percentile(const struct tally *t, double percent)

@@ -22,8 +22,9 @@ struct tally_backend {
 };
 
 struct tally {
-	FILE *log;     /* NULL: none */
-	int status_fd; /* a file that holds the present status line; -1: none */
+	FILE *log;	/* NULL: none */
+	uint64_t begun; /* us, what times in the log count from */
+	int status_fd;	/* a file that holds the present status line; -1: none */
 	unsigned long sent, done, failed;
 	uint64_t longest;
 	unsigned long histogram[TALLY_SLOTS];

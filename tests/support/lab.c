@@ -61,6 +61,11 @@ static pid_t spawn(char *const argv[], int out)
 	_exit(127);
 }
 
+static int exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* To its end: a command that leaves a daemon behind leaves the pipe open, so the output goes
  * through a file. */
 static int run(char *const argv[])
@@ -77,7 +82,7 @@ static int run(char *const argv[])
 	len = fread(output, 1, sizeof(output) - 1, file);
 	output[len] = '\0';
 	fclose(file);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return exit_status(status);
 }
 
 static int run_on(const struct lab *l, const char *node, const char *command)
@@ -237,15 +242,18 @@ pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
 	return start_ready(l, node, command);
 }
 
-void lab_stop(pid_t pid, int sig)
+int lab_stop(pid_t pid, int sig)
 {
 	kill(pid, sig);
-	lab_wait(pid);
+	return lab_wait(pid);
 }
 
-void lab_wait(pid_t pid)
+int lab_wait(pid_t pid)
 {
-	waitpid(pid, NULL, 0);
+	int status = 0;
+
+	waitpid(pid, &status, 0);
+	return exit_status(status);
 }
 
 pid_t lab_poised(const struct lab *l, const char *node, const char *options)

@@ -40,9 +40,9 @@ pid_t lab_start(const struct lab *l, const char *node, const char *fmt, ...)
 /* The same, and waits for it to say "ready". */
 pid_t lab_serve(const struct lab *l, const char *node, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Waits for its end, after a signal or without. */
-void lab_stop(pid_t pid, int sig);
-void lab_wait(pid_t pid);
+/* Waits for its end, after a signal or without; its exit status. */
+int lab_stop(pid_t pid, int sig);
+int lab_wait(pid_t pid);
 /* Starts poised with these options, or "", and waits until it says it is ready. */
 pid_t lab_poised(const struct lab *l, const char *node, const char *options);
 
