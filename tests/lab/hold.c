@@ -2,7 +2,7 @@
 /*
  * hold tcp|udp ADDR:PORT COUNT: opens so many connections to a server (serve.c), or sockets that
  * have had a datagram echoed, says "ready", and holds them until SIGTERM. Then it asks over each
- * whether it still lives, and prints "N of COUNT answered". Exit 0: all did.
+ * whether it still lives, and prints "N of COUNT answered, N reset". Exit 0: all did.
  */
 #include <errno.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ static int open_one(const struct endpoint *e, bool udp)
 
 int main(int argc, char **argv)
 {
-	int fd[COUNT_MAX], count = argc == 4 ? atoi(argv[3]) : 0, answered = 0, sig;
+	int fd[COUNT_MAX], count = argc == 4 ? atoi(argv[3]) : 0, answered = 0, reset = 0, sig;
 	bool udp = argc > 1 && !strcmp(argv[1], "udp");
 	struct endpoint e;
 	sigset_t end;
@@ -72,8 +72,12 @@ int main(int argc, char **argv)
 	printf("ready\n");
 	fflush(stdout);
 	sigwait(&end, &sig);
-	for (int i = 0; i < count; i++)
-		answered += ask(fd[i], udp);
-	printf("%d of %d answered\n", answered, count);
+	for (int i = 0; i < count; i++) {
+		if (ask(fd[i], udp))
+			answered++;
+		else
+			reset += errno == ECONNRESET;
+	}
+	printf("%d of %d answered, %d reset\n", answered, count, reset);
 	return answered != count;
 }

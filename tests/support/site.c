@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "site.h"
 
+#include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ void site_up(struct site *s)
 	char options[128];
 	int used;
 
+	cr_assert_leq(s->backends, SITE_MOST);
 	s->arms = s->arms ?: 1;
 	used = snprintf(options, sizeof(options), "--clients %d --backends %d --mode %s --arms %d",
 			s->clients ?: 1, s->backends, mode(s), s->arms);
@@ -26,12 +28,27 @@ void site_up(struct site *s)
 
 		snprintf(node, sizeof(node), "b%d", n);
 		lab_must(&s->lab, node, "nginx");
-		lab_serve(&s->lab, node, "serve %s %s:9000 [%s]:9000", node, SITE_VIP4, SITE_VIP6);
+		site_serve(s, n);
 		if (s->ipip || s->gue)
 			lab_must(&s->lab, node,
 				 "poise decap attach eth0 " SITE_VIP4 " " SITE_VIP6 "%s",
 				 s->gue ? " gue-port 6080" : "");
 	}
+}
+
+void site_serve(struct site *s, int n)
+{
+	char node[16];
+
+	snprintf(node, sizeof(node), "b%d", n);
+	s->serve[n] =
+		lab_serve(&s->lab, node, "serve %s " SITE_VIP4 ":9000 [" SITE_VIP6 "]:9000", node);
+}
+
+void site_unserve(struct site *s, int n)
+{
+	lab_stop(s->serve[n], SIGKILL);
+	s->serve[n] = 0;
 }
 
 void site_attach(struct site *s)

@@ -13,6 +13,7 @@
 
 /* Keys of a check that finds a failure within 200 + 2 * 150 + 150 ms. */
 #define SITE_QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
+#define SITE_MOST  8  /* backends */
 #define SITE_SOON  10 /* seconds until a state must be there, on a busy machine */
 
 struct site {
@@ -25,10 +26,14 @@ struct site {
 	int arms;
 	int mtu; /* of the service's network; 0: as the lab has it */
 	pid_t poised;
+	pid_t serve[SITE_MOST + 1]; /* by backend; 0: none runs */
 };
 
 /* Builds the lab, starts the servers and, in modes ipip and gue, decapsulation on every backend. */
 void site_up(struct site *s);
+/* Starts `serve` on backend n, or kills it. */
+void site_serve(struct site *s, int n);
+void site_unserve(struct site *s, int n);
 /* Starts poised on lb1 and attaches it to eth0, and eth1 if there is one. */
 void site_attach(struct site *s);
 /* Makes service `web` with listeners on that address and the backends' addresses of that family (4
