@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Probes of types udp, dns and icmp.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/probing.h"
+
+TestSuite(health_datagram, .init = probing_begin, .fini = probing_end, .timeout = PROBING_LONGEST);
+
+/* Answers with what it was sent, after `answer` was put over its bytes from 2 on. */
+static void *echo(void *arg)
+{
+	struct server *s = arg;
+	struct sockaddr_storage from;
+	socklen_t size = sizeof(from);
+	char in[512];
+	ssize_t got = recvfrom(s->fd, in, sizeof(in), 0, (struct sockaddr *)&from, &size);
+
+	if (got <= 0 || s->manner == SILENCE)
+		return NULL;
+	if (s->answer)
+		memcpy(in + 2, s->answer, 6);
+	sendto(s->fd, in, (size_t)got, 0, (struct sockaddr *)&from, size);
+	return NULL;
+}
+
+Test(health_datagram, udp)
+{
+	for (size_t f = 0; f < 2; f++) {
+		struct poise_health_conf conf = {.send = "pi\\x6eg\\n", .expect = "ing\\n"};
+		struct poise_health_conf other = {.send = "ping", .expect = "pong"};
+		struct server echoes[3] = {{0}, {0}, {.manner = SILENCE}}, off = {0};
+		size_t first = probing_begun();
+
+		for (size_t n = 0; n < 3; n++)
+			server_udp(&echoes[n], probing_families[f], echo);
+		server_bind(&off, probing_families[f], SOCK_DGRAM);
+		close(off.fd);
+		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[0].port, &conf);
+		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[1].port, &other);
+		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[2].port, &conf);
+		probing_ask(POISE_CHECK_UDP, probing_families[f], off.port, &conf);
+		probing_run();
+		probing_expect(first, true, "udp answered");
+		probing_expect(first + 1, false, "answer of 4 bytes is not what is expected");
+		probing_expect(first + 2, false, "answer: timed out after 400ms");
+		probing_expect(first + 3, false, "answer: refused");
+		for (size_t n = 0; n < 3; n++)
+			server_stop(&echoes[n]);
+	}
+}
+
+/* Flags and counts of an answer: bytes 2 to 7. */
+#define DNS_GOOD     "\x81\x80\0\1\0\1"
+#define DNS_NXDOMAIN "\x81\x83\0\1\0\0"
+#define DNS_NONE     "\x81\x80\0\1\0\0"
+#define DNS_QUERY    "\x01\x00\0\1\0\0" /* no answer at all */
+
+Test(health_datagram, dns)
+{
+	static const struct {
+		const char *answer;
+		const char *name;
+		bool good;
+		const char *words;
+	} cases[] = {
+		{DNS_GOOD, "example.org", true, "dns NOERROR"},
+		{DNS_GOOD, ".", true, "dns NOERROR"},
+		{DNS_NXDOMAIN, "example.org.", false, "dns NXDOMAIN"},
+		{DNS_NONE, "example.org", false, "dns no record of this type"},
+		{DNS_QUERY, "example.org", false, "answer: timed out after 400ms"},
+		{DNS_GOOD, "a..b", false, "query: \"a..b\" is no name"},
+		{DNS_GOOD, "a234567890123456789012345678901234567890123456789012345678901234.b",
+		 false,
+		 "query: \"a234567890123456789012345678901234567890123456789012345678901234.b\" "
+		 "is no name"},
+	};
+	const size_t count = sizeof(cases) / sizeof(cases[0]);
+
+	for (size_t f = 0; f < 2; f++) {
+		struct server servers[sizeof(cases) / sizeof(cases[0])];
+		size_t first = probing_begun();
+
+		for (size_t n = 0; n < count; n++) {
+			struct poise_health_conf conf = {.query_type = POISE_QUERY_A};
+
+			strcpy(conf.query, cases[n].name);
+			servers[n] = (struct server){.answer = cases[n].answer};
+			server_udp(&servers[n], probing_families[f], echo);
+			probing_ask(POISE_CHECK_DNS, probing_families[f], servers[n].port, &conf);
+		}
+		probing_run();
+		for (size_t n = 0; n < count; n++) {
+			probing_expect(first + n, cases[n].good, cases[n].words);
+			server_stop(&servers[n]);
+		}
+	}
+}
+
+Test(health_datagram, icmp)
+{
+	for (size_t f = 0; f < 2; f++) {
+		size_t n = probing_ask(POISE_CHECK_ICMP, probing_families[f], 0, NULL);
+
+		probing_run();
+		/* Whether this group may is the host's to say. */
+		if (probing_result(n)->good)
+			probing_expect(n, true, "echo answered");
+		else
+			probing_expect(n, false,
+				       "ping socket: not permitted; set net.ipv4.ping_group_range");
+	}
+}
