@@ -39,6 +39,7 @@ POISE_ARRAY(member_conf, struct poise_member_slot);
 POISE_ARRAY(rates, struct poise_rate);
 POISE_ARRAY(checks, struct poise_check_result);
 POISE_ARRAY(probes, struct poise_probe); /* read at TC (probe.bpf.c) */
+POISE_ARRAY(events, struct poise_event);
 POISE_ARRAY(address_conf, struct poise_address_slot);
 POISE_ARRAY(range_conf, struct poise_range);
 

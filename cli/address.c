@@ -136,7 +136,7 @@ static const char *state_of(struct net *net, const struct config_address *a)
 static const char *state_words(struct net *net, const struct config_address *a, char *buf,
 			       size_t size)
 {
-	const char *state = state_of(net, a), *why = gate_why_word(a->conf.announced);
+	const char *state = state_of(net, a), *why = config_address_why_word(a->conf.announced);
 	bool withdrawn = !strcmp(state, "withdrawn");
 
 	snprintf(buf, size, "%s%s%s", state, withdrawn ? " " : "", withdrawn ? why : "");
@@ -164,7 +164,7 @@ static void list_json(struct cli *c, struct net *net)
 		json_add_known(one, "device", a->conf.device);
 		json_add_known(one, "owner", cli_owner(a->conf.r.owner));
 		json_add_known(one, "state", state_of(net, a));
-		json_add_known(one, "why", gate_why_word(a->conf.announced));
+		json_add_known(one, "why", config_address_why_word(a->conf.announced));
 		json_add_time(one, "since", a->conf.device[0] ? a->conf.announced_since : 0);
 		json_options(one, OPTION_ADDRESS, &a->conf);
 		json_object_array_add(list, one);

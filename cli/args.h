@@ -31,6 +31,7 @@ enum cli_arity {
 	O(WAIT, "wait", 0, MAY, "DURATION",                                                        \
 	  "Return when the change has taken full effect; exit status 3 if it has not after "       \
 	  "DURATION (5m).")                                                                        \
+	O(FOLLOW, "follow", 'f', NONE, NULL, "Go on: print what happens as it happens, until ^C.") \
 	O(WATCH, "watch", 0, MAY, "DURATION", "Show again every DURATION (2s), until ^C.")         \
 	O(COLUMNS, "columns", 0, NEED, "A,B", "Show these columns only.")                          \
 	O(NO_HEADER, "no-header", 0, NONE, NULL, "Leave out the line of headings.")                \

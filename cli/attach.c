@@ -70,6 +70,7 @@ static int apply_boot(struct cli *c, const struct config *boot)
 	if (!cli_begin(c) || config_apply(c->config, boot, 0, NULL, &c->error) ||
 	    instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
+	cli_tell_change(c);
 	attach_note_boot(c, cli_boot_file(c, path, sizeof(path)));
 	instance_unlock(c->instance);
 	return 0;

@@ -116,6 +116,7 @@ void cli_print_error(const struct cli *c);
 int cmd_status(struct cli *c);
 int cmd_show(struct cli *c);
 int cmd_stats(struct cli *c);
+int cmd_events(struct cli *c);
 int cmd_flows(struct cli *c);
 int cmd_flows_client(struct cli *c);
 int cmd_flows_drop(struct cli *c);

@@ -151,6 +151,8 @@ bool manual_list(FILE *out, const char *name)
 #define NAMED(sym, name, text) {name, text},
 	static const struct named reasons[] = {POISE_REASONS(NAMED)};
 	static const struct named events[] = {POISE_EVENTS(NAMED)};
+#define NAMED_KIND(sym, name, bad, said) {name, said},
+	static const struct named kinds[] = {POISE_EVENT_KINDS(NAMED_KIND)};
 	static const struct {
 		const char *name;
 		enum option_scope scope;
@@ -172,6 +174,8 @@ bool manual_list(FILE *out, const char *name)
 		put_options(out, (1u << CLI_OPTION_COUNT) - 1);
 	else if (!strcmp(name, "REASONS"))
 		put_named(out, reasons, sizeof(reasons) / sizeof(reasons[0]));
+	else if (!strcmp(name, "EVENT-KINDS"))
+		put_named(out, kinds, sizeof(kinds) / sizeof(kinds[0]));
 	else if (!strcmp(name, "EVENTS"))
 		put_named(out, events, sizeof(events) / sizeof(events[0]));
 	else

@@ -54,6 +54,7 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 				      m->services, NULL};
 	VIEW(rates, "a backend's rates", i->rates, m->members, print_rate);
 	VIEW(checks, "what a backend's last check found", i->checks, m->members, print_check);
+	VIEW(events, "what happened (poise events)", i->events, POISE_EVENT_RING, print_event);
 	VIEW(address_conf, "a claimed address, twice", i->address_conf, POISE_ADDRESSES,
 	     print_address_conf);
 	VIEW(server_ids, "eight QUIC server ids", i->server_ids,

@@ -44,5 +44,6 @@ void print_bound(FILE *out, const struct instance *i, __u64 key, const void *ent
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_check(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_probe(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_event(FILE *out, const struct instance *i, __u64 key, const void *entry);
 
 #endif

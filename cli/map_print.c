@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include "../maps/events.h"
 #include "map.h"
 
 static const char *addr(const union poise_addr *a, char buf[POISE_ADDR_TEXT])
@@ -302,4 +303,19 @@ void print_probe(FILE *out, const struct instance *i, __u64 key, const void *ent
 	poise_format_addr(&p->address, address, sizeof(address));
 	fprintf(out, "backend %s by way of %s, protocol %u%s", backend, address, p->proto,
 		p->flags & POISE_PROBE_FULL ? ", full size" : "");
+}
+
+void print_event(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	struct poise_event e = *(const struct poise_event *)entry;
+	char text[EVENTS_TEXT];
+
+	(void)i;
+	(void)key;
+	/* It may be in the midst of being written. */
+	e.service[sizeof(e.service) - 1] = '\0';
+	e.object[sizeof(e.object) - 1] = '\0';
+	e.words[sizeof(e.words) - 1] = '\0';
+	fprintf(out, "%llu %s: %s", e.number, events_name(e.kind),
+		events_words(&e, text, sizeof(text)));
 }

@@ -154,7 +154,7 @@ static void judge_addresses(const struct cli *c, struct status *s)
 		       poise_format_addr(&a->conf.addr, text, sizeof(text)), a->conf.device,
 		       poise_format_age(now > since ? (now - since) / NS_PER_S : 0, age,
 					sizeof(age)),
-		       gate_why(a->conf.announced));
+		       config_address_why(a->conf.announced));
 	}
 	if (s->withdrawn > NAMED_ADDRESSES)
 		remark(&s->notes, "and %zu more addresses (poise address list)",

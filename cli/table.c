@@ -44,6 +44,14 @@ const struct cli_command cli_commands[] = {
 		  "with every listener. One search in several thousand may show a flow that is "
 		  "another client's. SERVICE can be a listener, or a port of a listener of every "
 		  "port: of those, flows are searched only if they are few or the port is said."},
+	{LOOK, .name = "events", .run = cmd_events, .usage = "[SERVICE] [since DURATION] [last N]",
+	 .complete = "s", NO_KEYS, TAKES(OPT_BIT(FOLLOW)),
+	 .help = "What changed and when: states of backends and services, next hops, addresses, "
+		 "devices, commands.",
+	 .about = "The last 4096 are kept with the instance, whether poised runs or not. since "
+		  "shows those of the last DURATION, last the last N; with --follow these come "
+		  "first, else only what is new. With --follow --json each is an object on a line "
+		  "of its own. Who reads too slowly is told how many were missed."},
 	{LOOK, .name = "service list", .run = cmd_service_list, .usage = "", .complete = "",
 	 NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
 	 .help = "Services, who owns them, and their listeners."},

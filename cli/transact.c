@@ -74,6 +74,8 @@ int cli_commit(struct cli *c)
 	cli_note_own(c);
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
+	if (c->change.services || c->change.members || c->change.addresses)
+		cli_tell_change(c);
 	daemon = instance_daemon_runs(c->instance);
 	if (daemon) {
 		cli_settle(c);

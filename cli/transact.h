@@ -22,6 +22,8 @@ int cli_commit(struct cli *c);
 /* Runs the lines of in on the config in hand, without commit; file is their name in errors. The
  * number of commands, or -1. */
 int cli_batch(struct cli *c, FILE *in, const char *file);
+/* Tells, as an event, that this command changed what is in force. */
+void cli_tell_change(struct cli *c);
 /* Unlocks, closes, frees; harmless when nothing is open. */
 void cli_close(struct cli *c);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/events.h"
 #include "attach/attach.h"
 #include "boot.h"
 
@@ -115,6 +116,18 @@ static int apply_locked(struct instance *i, const struct boot *b, struct config_
 	return rc;
 }
 
+static void tell_applied(struct instance *i, const char *what, const struct config_summary *sum)
+{
+	char text[POISE_EVENT_WORDS];
+
+	snprintf(text, sizeof(text),
+		 "%s applied: services %u added, %u changed, %u removed; backends %u added, %u "
+		 "changed, %u removed",
+		 what, sum->services_added, sum->services_changed, sum->services_removed,
+		 sum->backends_added, sum->backends_changed, sum->backends_removed);
+	events_change(i, POISE_OWNER_FILE, text);
+}
+
 int boot_apply(struct instance *i, const struct boot *b, const struct options *o,
 	       struct poise_error *err)
 {
@@ -135,13 +148,7 @@ int boot_apply(struct instance *i, const struct boot *b, const struct options *o
 		i->meta->boot_applied = realtime();
 	instance_unlock(i);
 	if (rc == 0 && b->cfg)
-		log_line(
-			LOG_LEVEL_NOTICE,
-			"%s applied: services %u added, %u changed, %u removed; backends %u added, "
-			"%u changed, %u removed",
-			b->last_good ? "last good state" : o->config, sum.services_added,
-			sum.services_changed, sum.services_removed, sum.backends_added,
-			sum.backends_changed, sum.backends_removed);
+		tell_applied(i, b->last_good ? "last good state" : o->config, &sum);
 	return rc;
 }
 

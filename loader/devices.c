@@ -15,8 +15,6 @@ static void devices_attach(struct devices *d, struct instance *i, size_t k)
 		log_error(LOG_LEVEL_ERROR, &err);
 		return;
 	}
-	log_line(LOG_LEVEL_NOTICE, "attached to %s in %s mode", d->want[k].device,
-		 state.mode == ATTACH_NATIVE ? "native" : "generic");
 	if (state.warning[0])
 		log_line(LOG_LEVEL_WARNING, "%s: %s", d->want[k].device, state.warning);
 }

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../maps/text.h"
 #include "poised.h"
 
 /* Of net_plan: 8192 members that did not change take 3 ms. */
 #define BUDGET_PER_TICK 8192
-#define CHANGES_TOLD	16 /* of one pass, one by one; the rest as a number */
 
 int follow_open(struct follow *f, struct instance *i, struct poise_error *err)
 {
@@ -105,39 +103,6 @@ static bool follow_generation(struct follow *f)
 	return true;
 }
 
-static void log_change(const struct net_change *c)
-{
-	const __u8 *m = c->hop.mac;
-	char backend[POISE_ENDPOINT_TEXT], device[IF_NAMESIZE] = "?";
-
-	poise_format_endpoint(&c->member->conf.addr, c->member->conf.port, backend,
-			      sizeof(backend));
-	if (c->hop.why[0]) {
-		log_line(LOG_LEVEL_WARNING, "service \"%s\": backend %s: no next hop: %s%s%s",
-			 c->svc->conf.name, backend, c->hop.why, c->hop.remedy[0] ? "; try: " : "",
-			 c->hop.remedy);
-		return;
-	}
-	if_indextoname(c->hop.path.ifindex, device);
-	log_line(LOG_LEVEL_INFO,
-		 "service \"%s\": backend %s: next hop %02x:%02x:%02x:%02x:%02x:%02x on %s",
-		 c->svc->conf.name, backend, m[0], m[1], m[2], m[3], m[4], m[5], device);
-}
-
-static void log_changes(const struct net_plan *plan)
-{
-	size_t told = plan->count < CHANGES_TOLD ? plan->count : CHANGES_TOLD, lost = 0;
-
-	for (size_t k = 0; k < told; k++)
-		log_change(&plan->change[k]);
-	for (size_t k = told; k < plan->count; k++)
-		lost += plan->change[k].hop.why[0] != '\0';
-	if (plan->count > told)
-		log_line(LOG_LEVEL_INFO,
-			 "next hops of %zu more backends changed, %zu of them to none",
-			 plan->count - told, lost);
-}
-
 /* A fault that lasts is told once, and tried again in a second, not in every tick. */
 static void give_up(struct follow *f, const struct poise_error *err)
 {
@@ -174,7 +139,6 @@ static void store(struct follow *f)
 		rc = net_apply(f->instance, &f->plan, &err);
 		instance_unlock(f->instance);
 	}
-	log_changes(&f->plan);
 	if (rc < 0) {
 		give_up(f, &err);
 		return;

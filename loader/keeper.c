@@ -99,8 +99,6 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 	    aging_tick(k->aging, i, (__u32)(clock_ns(CLOCK_MONOTONIC) / NS_PER_S), err) < 0)
 		rc = -1;
 	instance_unlock(i);
-	if (rc > 0)
-		log_line(LOG_LEVEL_INFO, "%d backend%s drained or gone", rc, rc == 1 ? "" : "s");
 	return rc < 0 ? -1 : 0;
 }
 

@@ -33,9 +33,7 @@ static __u64 monotonic(void)
 static void look_at_devices(struct poised *p)
 {
 	devices_look(&p->devices, p->instance);
-	if (follow_devices(&p->follow))
-		log_line(LOG_LEVEL_INFO, "attached to %zu device%s", p->follow.devices,
-			 p->follow.devices == 1 ? "" : "s");
+	follow_devices(&p->follow);
 	settle_tick(&p->settle, &p->follow); /* whether anything is attached counts there */
 }
 
@@ -46,6 +44,7 @@ static void on_fold(uv_timer_t *timer)
 
 	fold_run(&p->fold, i->own, i->others, i->meta->members);
 	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
+	herald_tick(&p->herald);
 	if (follow_tick(&p->follow)) {
 		fold_members(&p->fold, p->follow.cfg);
 		look_at_devices(p); /* what can be served again is announced at once */
@@ -172,8 +171,7 @@ static void on_stop(uv_signal_t *signal, int number)
 {
 	struct poised *p = signal->data;
 
-	log_line(LOG_LEVEL_NOTICE, "stopping at %s; packets are forwarded on",
-		 number == SIGTERM ? "SIGTERM" : "SIGINT");
+	log_line(LOG_LEVEL_INFO, "stopping at %s", number == SIGTERM ? "SIGTERM" : "SIGINT");
 	sd_notify(0, "STOPPING=1");
 	uv_stop(&p->loop);
 }

@@ -40,8 +40,10 @@ static int start_instance(struct poised *p, struct poise_error *err)
 	rc = attach_load(&p->instance, &p->options.where, boot.cfg, &created, err);
 	if (rc < 0)
 		goto out;
-	log_line(LOG_LEVEL_NOTICE, "instance %s: %s", p->instance->meta->instance,
-		 created ? "maps made" : "maps taken over, program replaced");
+	herald_open(&p->herald, p->instance);
+	events_object(p->instance, POISE_EVENT_STARTED, NULL, "version %s, process %d, %s",
+		      POISE_VERSION, (int)getpid(),
+		      created ? "maps made" : "maps taken over, program replaced");
 	if (!boot_is_due(p->instance, created))
 		goto out;
 	/* A state that cannot be applied is told, here and in status; balancing goes on without. */
@@ -64,9 +66,9 @@ static void say_who(struct instance *i, pid_t pid)
 		i->meta->heartbeat = 0;
 }
 
-static void say(bool warning, const char *line)
+static void say(const struct poise_error *fault)
 {
-	log_line(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "%s", line);
+	log_error(LOG_LEVEL_ERROR, fault);
 }
 
 static int run(struct poised *p, struct poise_error *err)
@@ -96,6 +98,8 @@ static int run(struct poised *p, struct poise_error *err)
 	}
 	keeper_stop(&p->keeper);
 	say_who(p->instance, 0);
+	events_object(p->instance, POISE_EVENT_STOPPED, NULL, "packets are forwarded on");
+	herald_tick(&p->herald);
 close:
 	free(p->rates);
 	fold_free(&p->fold);

@@ -16,6 +16,7 @@
 #include "health/checker.h"
 #include "net/gate.h"
 #include "../maps/aging.h"
+#include "../maps/events.h"
 #include "options.h"
 #include "rate.h"
 
@@ -116,6 +117,17 @@ struct keeper {
 int keeper_start(struct keeper *k, const struct options *o, struct poise_error *err);
 void keeper_stop(struct keeper *k);
 
+/* ---- herald: what happens, to the log
+ * --------------------------------------------------------------*/
+struct herald {
+	struct instance *instance;
+	struct events_reader reader;
+};
+
+/* Of what happens from now on. */
+void herald_open(struct herald *h, struct instance *i);
+void herald_tick(struct herald *h);
+
 /* ---- loop
  * ---------------------------------------------------------------------------------------*/
 struct poised {
@@ -127,6 +139,7 @@ struct poised {
 	struct devices devices;
 	struct keeper keeper;
 	struct checker *checker;
+	struct herald herald;
 	struct fold fold;
 	struct rate_window *rates; /* [meta.members] */
 	__u64 faded;		   /* generation that on_fade has seen */

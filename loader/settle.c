@@ -33,9 +33,9 @@ static void say(void *ctx, bool fault, const char *sentence)
 	struct settle *s = ctx;
 
 	s->faults += fault;
-	/* A fault that lasts is told once. */
+	/* A fault that lasts is told once; what was done is an event. */
 	if (!fault || !s->told_fault)
-		log_line(fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", sentence);
+		log_line(fault ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "%s", sentence);
 }
 
 static int settle_locked(struct settle *s, struct follow *f, struct poise_error *err)

@@ -45,7 +45,7 @@
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
 	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)           \
-	M(checks) M(probes)
+	M(checks) M(probes) M(events)
 /* clang-format on */
 
 /*
@@ -161,7 +161,7 @@ struct poise_service_rec {
 	__u16 affinity;	  /* seconds since a client's last new flow; 0: none */
 	__u8 choices;	  /* p2c: how many of the cycle a choice compares */
 	__u8 affinity_len4, affinity_len6; /* bits of an address that make one client */
-	__u8 spare0;
+	__u8 standing; /* POISE_STANDS_*: not for packets, but for whoever tells when it turns */
 	struct poise_extent extent[POISE_EXTENTS];
 	__u8 quic_offset; /* with POISE_S_QUIC: where the server id is in a connection id, bytes */
 	__u8 quic_length; /* and how long */
@@ -185,6 +185,8 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_TABLE	  0x08
 #define POISE_S_RANGES	  0x10 /* some sources are denied */
 #define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
+
+#define POISE_STANDS_PANIC 0x01 /* too few are up for checks to be believed */
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */
@@ -487,6 +489,7 @@ POISE_ASSERT_SIZE(struct poise_decap_counts, 32);
 
 /* ---- the rest of it, a header for each noun ---------------------------------------------------*/
 #include "calls.h"
+#include "event.h"
 #include "meta.h"
 #include "probes.h"
 #include "reasons.h"

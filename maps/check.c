@@ -6,8 +6,8 @@
  *  - what the network decides: a next hop's MAC, a path's device, MAC, MTU, tags and sources
  *    (poised compares those with the kernel all the time);
  *  - what packets write: tag and stamp of a flow word, packets, bytes and samples of a counter,
- *    drops; what the daemon writes: others, rates, checks, probes, its part of meta; and in meta
- *    also `created`, `cuts`, `probes` and the limit of listeners;
+ *    drops; what the daemon writes: others, rates, checks, probes, its part of meta; events; and in
+ *    meta also `created`, `cuts`, `probes` and the limit of listeners;
  *  - what nobody reads: the copy of a service record that is not active, retired listener
  *    entries, slots of the table that belong to nobody, addresses of removed members;
  *  - history: which member a base entry names while flows may be recorded there.

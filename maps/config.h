@@ -169,6 +169,9 @@ static inline bool config_address_withdrawn(const struct config_address *a)
 {
 	return a->conf.announced >= POISE_WITHDRAWN;
 }
+/* Why, by the record's enum poise_announced: as a word, and as a clause. */
+const char *config_address_why_word(__u8 announced);
+const char *config_address_why(__u8 announced);
 
 /*
  * What single keys cannot say: forward said, a port other than the listener's only with nat and

@@ -160,3 +160,30 @@ void config_address_del(struct config *cfg, struct config_address *a)
 	cfg->addresses--;
 	memmove(a, a + 1, (cfg->addresses - at) * sizeof(*a));
 }
+
+/* ---- why it is withdrawn
+ * -----------------------------------------------------------------------*/
+
+static const struct {
+	const char *word, *clause;
+} reasons[] = {
+	[POISE_WITHDRAWN_NO_SERVICE] = {"no-service", "no service listens on it"},
+	[POISE_WITHDRAWN_NO_BACKEND] = {"no-backend",
+					"no backend of the services on it may be chosen"},
+	[POISE_WITHDRAWN_DETACHED] = {"detached", "poise is attached to no device"},
+};
+
+static bool has_reason(__u8 announced)
+{
+	return announced >= POISE_WITHDRAWN && announced < sizeof(reasons) / sizeof(reasons[0]);
+}
+
+const char *config_address_why_word(__u8 announced)
+{
+	return has_reason(announced) ? reasons[announced].word : "";
+}
+
+const char *config_address_why(__u8 announced)
+{
+	return has_reason(announced) ? reasons[announced].clause : "";
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "derive.h"
+#include "events.h"
 #include "hosts.h"
 #include "listener.h"
 
@@ -165,6 +166,10 @@ void derive(struct instance *i, const struct derive_list *dirty)
 	for (size_t m = 0; m < dirty->members; m++)
 		if (!store_is_member(store_member(i, dirty->member[m])))
 			derive_member_void(i, dirty->member[m]);
+	for (__u32 slot = 0; slot < POISE_ADDRESSES && dirty->addresses; slot++)
+		events_of_address(i, slot);
+	for (size_t m = 0; m < dirty->members; m++)
+		events_of_member(i, dirty->member[m], store_member_before(i, dirty->member[m]));
 	store64(&i->meta->applied, i->meta->committed);
 	store_end(i, began);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "derive.h"
+#include "events.h"
 #include "server_ids.h"
 #include "sizes.h"
 
@@ -166,6 +167,7 @@ static void end_calm(struct poise_service *s)
 void derive_service(struct instance *i, __u16 id)
 {
 	const struct poise_service_rec *now = active_rec(&i->services[id]);
+	const struct poise_service_rec was = now ? *now : (struct poise_service_rec){0};
 	struct derived d;
 	bool later;
 
@@ -195,6 +197,7 @@ void derive_service(struct instance *i, __u16 id)
 	if (later)
 		publish(i, &d);
 	clear_base(i, &d);
+	events_of_service(i, id, &was, &d.ladder);
 	derived_free(&d);
 }
 

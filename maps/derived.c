@@ -183,6 +183,7 @@ static void climb(struct derived *d)
 	for (size_t m = 0; m < d->members; m++)
 		ladder_count(&d->ladder, d->member[m].conf);
 	d->rec.rung = ladder_rung(&d->ladder);
+	d->rec.standing = ladder_standing(&d->ladder);
 	for (size_t m = 0; m < d->members; m++) {
 		__u32 live = ladder_live(&d->ladder, d->member[m].conf);
 

@@ -47,6 +47,7 @@ struct instance {
 	poise_load *others;
 	struct poise_rate *rates;
 	struct poise_check_result *checks;
+	struct poise_event *events;
 	struct poise_address_slot *address_conf;
 	struct poise_server_ids *server_ids;
 	struct poise_bucket *fragments;

@@ -67,6 +67,11 @@ enum poise_rank ladder_rung(const struct ladder *l)
 	return rung == POISE_RANK_FAILED && refuses(l) ? POISE_RANK_NOBODY : rung;
 }
 
+__u8 ladder_standing(const struct ladder *l)
+{
+	return ladder_panics(l) ? POISE_STANDS_PANIC : 0;
+}
+
 enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m)
 {
 	enum poise_rank rank = ladder_own_rank(m);

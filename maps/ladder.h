@@ -14,6 +14,7 @@
 #define POISE_LADDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "abi.h"
 
@@ -33,6 +34,13 @@ bool ladder_panics(const struct ladder *l);
 enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m);
 /* The member's word `live` (POISE_L_*) but for fading. */
 __u32 ladder_live(const struct ladder *l, const struct poise_member_conf *m);
+
+/* What of it is worth telling when it turns: POISE_STANDS_*. */
+__u8 ladder_standing(const struct ladder *l);
+/* A rung in one word or two: up, checking, draining, sorry, sorry draining, failed, nobody. */
+const char *ladder_rung_word(enum poise_rank rung);
+/* Who serves now and why, in words: a text that lasts, or buf. */
+const char *ladder_says(const struct ladder *l, char *buf, size_t size);
 
 /* The rank of a member by what is said of it alone. */
 enum poise_rank ladder_own_rank(const struct poise_member_conf *m);

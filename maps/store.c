@@ -118,6 +118,17 @@ const struct poise_service_conf *store_service_before(const struct instance *i, 
 	return countable(&other->r, i->meta->committed) ? other : &no_service;
 }
 
+const struct poise_member_conf *store_member_before(const struct instance *i, __u32 id)
+{
+	int copy = member_in_force(i, id);
+	const struct poise_member_conf *other;
+
+	if (copy < 0)
+		return &no_member;
+	other = &i->member_conf[id].copy[!copy];
+	return countable(&other->r, i->meta->committed) ? other : &no_member;
+}
+
 const struct poise_address_conf *store_address_before(const struct instance *i, __u32 slot)
 {
 	int copy = address_in_force(i, slot);

@@ -97,6 +97,7 @@ const struct poise_member_conf *store_member(const struct instance *i, __u32 id)
 const struct poise_address_conf *store_address(const struct instance *i, __u32 slot);
 /* The copy that was in force before; the zero record if there is none. */
 const struct poise_service_conf *store_service_before(const struct instance *i, __u32 id);
+const struct poise_member_conf *store_member_before(const struct instance *i, __u32 id);
 const struct poise_address_conf *store_address_before(const struct instance *i, __u32 slot);
 
 /* The source ranges of a service's record, conf->ranges of them; NULL if they lie outside the map.

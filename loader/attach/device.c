@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../maps/events.h"
 #include "internal.h"
 
 /* What is known of a device while its attachment is changed. */
@@ -23,6 +24,7 @@ struct device {
 	enum attach_mode mode;
 	struct attach_pin old; /* device[0] is 0: it is not attached */
 	struct attach_pin pin; /* as it shall be */
+	bool is_new;	       /* attached, or attached anew, not only replaced */
 };
 
 static char *pin_path(const char *dir, const struct attach_pin *p, char *buf, size_t size)
@@ -203,10 +205,11 @@ static int attach_locked(struct device *d, struct poise_error *err)
 		if (was != d->ifindex) /* a device of that name that is gone, or elsewhere */
 			unlink_pin(d->dir, &d->old);
 	}
+	d->is_new = !was || was != d->ifindex || !suits(d);
 	if (!was || was != d->ifindex)
 		rc = create(d, err);
 	else
-		rc = suits(d) ? keep(d, err) : change(d, err);
+		rc = d->is_new ? change(d, err) : keep(d, err);
 	close(d->prog_fd);
 	return rc;
 }
@@ -216,6 +219,16 @@ int attach_no_device(struct poise_error *err)
 	poise_fail(err, POISE_E_NO_DEVICE, "there is no such network device");
 	return poise_error_remedy(err, "see ip link; a device of another network namespace is "
 				       "reached from there: nsenter --net=/run/netns/NAME");
+}
+
+/* A new program in the old place is no event. */
+static void tell_attached(struct instance *i, const struct device *d)
+{
+	if (!d->is_new)
+		return;
+	events_object(i, POISE_EVENT_ATTACHED, d->pin.device, "%s mode%s",
+		      d->mode == ATTACH_NATIVE ? "native" : "generic",
+		      d->pin.shared ? ", shared" : "");
 }
 
 int attach_device(struct instance *i, const struct config_interface *want,
@@ -237,8 +250,10 @@ int attach_device(struct instance *i, const struct config_interface *want,
 	if (lock && instance_lock(i, err))
 		return -1;
 	rc = attach_locked(&d, err);
-	if (!rc)
+	if (!rc) {
 		attach_cut_everywhere(d.dir, i->meta);
+		tell_attached(i, &d);
+	}
 	if (lock)
 		instance_unlock(i);
 	if (rc)
@@ -261,6 +276,8 @@ int attach_detach(struct instance *i, const char *device, struct poise_error *er
 		return -1;
 	if (attach_pin_find(i->dir, device, &p)) {
 		rc = attach_remove(i->dir, &p, err);
+		if (!rc)
+			events_object(i, POISE_EVENT_DETACHED, device, NULL);
 	} else {
 		poise_fail(err, POISE_E_NOT_FOUND, "poise is not attached to it");
 		poise_error_remedy(err, "poise status lists the devices it is attached to");

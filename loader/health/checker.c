@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "checker.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#include "maps/text.h"
 #include "target.h"
 
-#define LOOK_MS	  50 /* between looks at the generation, which are two loads */
-#define RETRY_MS  5  /* somebody has the lock: a commit takes some milliseconds */
-#define NS_PER_S  1000000000ull
-#define LINE_TEXT 512
+#define LOOK_MS	 50 /* between looks at the generation, which are two loads */
+#define RETRY_MS 5  /* somebody has the lock: a commit takes some milliseconds */
+#define NS_PER_S 1000000000ull
 
 struct checker {
 	struct instance *instance;
@@ -47,7 +43,7 @@ static __u64 realtime(void)
 static void fault(struct checker *c, const struct poise_error *err)
 {
 	if (!c->told_fault)
-		c->say(true, err->message);
+		c->say(err);
 	c->told_fault = true;
 }
 
@@ -66,17 +62,6 @@ static void publish(struct checker *c, const struct target *t)
 	__atomic_store_n(&r->at, realtime(), __ATOMIC_RELEASE);
 }
 
-static void tell(struct checker *c, const struct target *t)
-{
-	bool up = t->state.health == POISE_HEALTH_UP;
-	char line[LINE_TEXT], backend[POISE_ENDPOINT_TEXT];
-
-	poise_format_endpoint(&t->about.addr, htons(t->about.port), backend, sizeof(backend));
-	snprintf(line, sizeof(line), "service \"%s\": backend %s is %s: %s", t->about.name, backend,
-		 up ? "up" : "down", t->last.words);
-	c->say(!up, line);
-}
-
 static void on_store(uv_timer_t *timer);
 
 static void on_told(void *ctx, struct target *t, bool changed)
@@ -86,7 +71,6 @@ static void on_told(void *ctx, struct target *t, bool changed)
 	publish(c, t);
 	if (!changed)
 		return;
-	tell(c, t);
 	if (c->changes == c->room) {
 		c->room = c->room ? 2 * c->room : 64;
 		c->change = realloc(c->change, c->room * sizeof(*c->change));

@@ -12,8 +12,9 @@
 
 struct checker;
 
-/* What the checker has to say to the log: level as in loader/log.h. */
-typedef void (*checker_say)(bool warning, const char *line);
+/* What the checker has to say to the log: why it cannot store what it found. What it finds is told
+ * as events (maps/events.h). */
+typedef void (*checker_say)(const struct poise_error *fault);
 
 int checker_start(struct checker **out, const struct instance_where *where, checker_say say,
 		  struct poise_error *err);

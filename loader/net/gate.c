@@ -21,30 +21,6 @@ static __u64 clock_ns(clockid_t clock)
 	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
 }
 
-static const struct {
-	const char *word, *clause;
-} reasons[] = {
-	[POISE_WITHDRAWN_NO_SERVICE] = {"no-service", "no service listens on it"},
-	[POISE_WITHDRAWN_NO_BACKEND] = {"no-backend",
-					"no backend of the services on it may be chosen"},
-	[POISE_WITHDRAWN_DETACHED] = {"detached", "poise is attached to no device"},
-};
-
-static bool has_reason(__u8 announced)
-{
-	return announced >= POISE_WITHDRAWN && announced < sizeof(reasons) / sizeof(reasons[0]);
-}
-
-const char *gate_why_word(__u8 announced)
-{
-	return has_reason(announced) ? reasons[announced].word : "";
-}
-
-const char *gate_why(__u8 announced)
-{
-	return has_reason(announced) ? reasons[announced].clause : "";
-}
-
 /* ---- what is found ----------------------------------------------------------------------------*/
 
 void gate_free(struct gate *g)
@@ -203,10 +179,10 @@ static void say_change(const struct speaker *s, const struct config_address *a, 
 
 	/* Settling says what it puts on a device. */
 	if (now >= POISE_WITHDRAWN && before == POISE_ANNOUNCED)
-		say(s, a, "withdrawn from %s: %s", a->conf.device, gate_why(now));
+		say(s, a, "withdrawn from %s: %s", a->conf.device, config_address_why(now));
 	else if (now >= POISE_WITHDRAWN && before == POISE_UNJUDGED)
 		say(s, a, "waits to be put on %s: %s (announce usable)", a->conf.device,
-		    gate_why(now));
+		    config_address_why(now));
 }
 
 int gate_decide(const struct gate *g, struct config *cfg, net_claim_say how, void *ctx)

@@ -56,8 +56,4 @@ int gate_settle(struct gate *g, struct net *n, struct instance *i, struct config
 enum poise_announced gate_judge(const struct config_address *a, enum poise_announced found,
 				__u64 lost_ms);
 
-/* Why an address is withdrawn: as a word, and as a clause. */
-const char *gate_why_word(__u8 announced);
-const char *gate_why(__u8 announced);
-
 #endif

@@ -4,9 +4,12 @@
  * neighbours ask for now; the kernel is asked only for what is not known, and the lock is needed
  * only if something changes. 16,384 unchanged members are a walk over two hash tables.
  */
+#include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../maps/events.h"
 #include "../../maps/text.h"
 #include "hop.h"
 #include "socket.h"
@@ -144,6 +147,24 @@ int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
 	return 0;
 }
 
+#define TOLD 64 /* next hops of one pass that are events; who brings thousands knows it */
+
+static void tell(struct instance *i, const struct net_change *c, __u64 before)
+{
+	const __u8 *m = c->hop.mac;
+	char device[IF_NAMESIZE] = "?";
+
+	if (!c->hop.nexthop) {
+		events_backend(i, POISE_EVENT_HOP_LOST, c->member->id, "%s%s%s", c->hop.why,
+			       c->hop.remedy[0] ? "; try: " : "", c->hop.remedy);
+		return;
+	}
+	if_indextoname(c->hop.path.ifindex, device);
+	events_backend(i, before ? POISE_EVENT_HOP_MOVED : POISE_EVENT_HOP_FOUND, c->member->id,
+		       "%02x:%02x:%02x:%02x:%02x:%02x on %s", m[0], m[1], m[2], m[3], m[4], m[5],
+		       device);
+}
+
 /* True if the id still belongs to whom the plan was made for. */
 static bool still_its(const struct instance *i, const struct net_change *c)
 {
@@ -159,6 +180,7 @@ int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err
 
 	for (size_t k = 0; k < plan->count; k++) {
 		struct net_change *c = &plan->change[k];
+		__u64 before = i->members[c->member->id].nexthop;
 		__u16 path;
 
 		if (!still_its(i, c))
@@ -173,6 +195,8 @@ int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err
 				rc = -1;
 		}
 		instance_set_nexthop(i, c->member->id, c->hop.nexthop);
+		if (before != c->hop.nexthop && k < TOLD)
+			tell(i, c, before);
 	}
 	return rc;
 }

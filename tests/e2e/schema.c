@@ -79,6 +79,8 @@ Test(schema, what_is_looked_at)
 		{"show web", "show", 0},
 		{"stats", "stats", 0},
 		{"stats web 10.0.0.1", "stats", 0},
+		{"events", "events_list", 0},
+		{"events web last 3", "events_list", 0},
 		{"flows", "flows", 0},
 		{"flows --count", "flows_count", 0},
 		{"flows client 198.51.100.1 web", "flows_client", 0},

@@ -109,7 +109,7 @@ Test(args, prefixes_only_where_they_are_allowed_and_not_ambiguous)
 
 Test(args, commands_of_later_versions_do_not_exist)
 {
-	static const char *const later[] = {"health",  "address", "explain", "events", "doctor",
+	static const char *const later[] = {"health",  "address", "explain", "doctor",
 					    "history", "undo",	  "confirm", "import"};
 
 	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {

@@ -238,8 +238,8 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 	if (!strcmp(map, "bounds"))
 		return find_bound(i, n);
 	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
-	       strcmp(map, "checks") != 0 && strcmp(map, "fragments") != 0 &&
-	       strcmp(map, "probes") != 0;
+	       strcmp(map, "checks") != 0 && strcmp(map, "events") != 0 &&
+	       strcmp(map, "fragments") != 0 && strcmp(map, "probes") != 0;
 }
 
 /* ---- flipping ---------------------------------------------------------------------------------*/

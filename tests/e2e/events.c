@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * poise events with real backends and checks: what happens is told once, in words, whoever did it,
+ * across poised's death; a follower sees it as it comes, and is told what it missed.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+/* Found within 200 + 2 * 200 + 150 ms. */
+#define QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
+#define SOON  10 /* seconds until something must be told, on a busy machine */
+
+static struct site site;
+
+static void up(void)
+{
+	site = (struct site){.backends = 2};
+	site_up(&site);
+	site_attach(&site);
+}
+
+static void down(void)
+{
+	lab_must(&site.lab, "lb1", "poise map check");
+	site_down(&site);
+}
+
+TestSuite(events, .init = up, .fini = down, .timeout = 60);
+
+/* A line of this end is told, at some time. */
+static void expect_told(const char *file, const char *words)
+{
+	lab_until(&site.lab, "lb1", SOON, "%s | grep -qE '^[-0-9]{10}T[0-9:]{8}\\.[0-9]{3}Z %s$'",
+		  file, words);
+}
+
+static unsigned int count(const char *words)
+{
+	const char *out = lab_must(&site.lab, "lb1", "poise events | grep -cE '%s' || true", words);
+	unsigned int n = 0;
+
+	cr_assert_eq(sscanf(out, "%u", &n), 1, "%s", out);
+	return n;
+}
+
+#define B2_DOWN "service \"web\": backend 10\\.[0-9.]* is down: connect: refused"
+
+Test(events, what_happened)
+{
+	lab_must(&site.lab, "lb1",
+		 "poise events --follow --json > /run/followed 2>&1 & "
+		 "echo $! > /run/follower");
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	expect_told("poise events web", "service \"web\": backend 10\\.[0-9.]* is up: http 200");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	expect_told("poise events web", B2_DOWN);
+	expect_told("poise events", "user 0 changed the configuration: health set web http .*");
+	lab_must(&site.lab, "lb1", "poise backend drain web %s", site_backend(&site, 1, 4));
+	expect_told("poise events web last 2", "service \"web\" is served otherwise: no other "
+					       "backend is left: those that drain serve on");
+	lab_until(&site.lab, "lb1", SOON,
+		  "grep backend-down /run/followed | grep -q '\"reason\":\"connect: refused\"'");
+	lab_must(&site.lab, "lb1", "kill $(cat /run/follower)");
+	lab_must(&site.lab, "lb1", "! poise events nobody");
+}
+
+/* What happened before poised died is there after; what a command does meanwhile, too. */
+Test(events, poised_is_killed)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	expect_told("poise events web", "service \"web\": backend 10\\.[0-9.]* is up: http 200");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	expect_told("poise events web", B2_DOWN);
+	lab_stop(site.poised, SIGKILL);
+	lab_must(&site.lab, "lb1", "poise backend disable web %s", site_backend(&site, 1, 4));
+	site.poised = lab_poised(&site.lab, "lb1", "");
+	cr_assert_eq(count(B2_DOWN), 1);
+	cr_assert_eq(count("backend 10\\.[0-9.]* is disabled"), 1);
+	cr_assert_eq(count("poised started"), 2);
+	cr_assert_eq(count("poised stopped"), 0);
+	lab_must(&site.lab, "lb1", "poise events since 1m last 1 | grep -q 'poised started'");
+}
