@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S  1000000000ull
+#define NS_PER_MS 1000000ull
 
 struct json_object *json_answer(const struct cli *c)
 {
@@ -67,11 +68,14 @@ void json_add_real(struct json_object *o, const char *key, double value)
 void json_add_time(struct json_object *o, const char *key, __u64 realtime_ns)
 {
 	time_t s = (time_t)(realtime_ns / NS_PER_S);
-	char text[32];
+	char text[40];
 	struct tm tm;
+	size_t used;
 
 	if (!realtime_ns || !gmtime_r(&s, &tm))
 		return;
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	used = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + used, sizeof(text) - used, ".%03uZ",
+		 (unsigned int)(realtime_ns % NS_PER_S / NS_PER_MS));
 	json_object_object_add(o, key, json_object_new_string(text));
 }
