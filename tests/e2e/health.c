@@ -154,38 +154,3 @@ Test(health, a_backend_that_comes_is_looked_at_first)
 	lab_must(&site.lab, "b3", "nginx");
 	site_expect_all_up(&site, 4, "http 200");
 }
-
-static void expect_test(const char *keys, int status, const char *words)
-{
-	const char *out;
-
-	lab_must(&site.lab, "lb1", "poise health set web %s", keys);
-	cr_assert_eq(lab_run(&site.lab, "lb1", &out, "poise health test web"), status, "%s: %s",
-		     keys, out);
-	for (int n = 1; n <= site.backends; n++)
-		cr_assert(strstr(out, words), "%s: %s", keys, out);
-}
-
-/* Each type against servers of its kind, right and wrong. */
-Test(health, every_type_says_what_it_finds)
-{
-	site_service(&site, SITE_VIP4, 4);
-	for (int n = 1; n <= 3; n++) {
-		char node[4];
-
-		snprintf(node, sizeof(node), "b%d", n);
-		lab_serve(&site.lab, node, "serve %s 0.0.0.0:9100", node);
-	}
-	expect_test("tcp", 0, "tcp connected");
-	expect_test("tcp port 81", 3, "connect: refused");
-	expect_test("http body b", 0, "http 200");
-	expect_test("http body x", 3, "http 200, but not with the body wanted");
-	expect_test("udp port 9100 send HELLO expect HELLO", 0, "udp answered");
-	expect_test("udp port 9100 send HELLO expect GOODBYE", 3, "is not what is expected");
-	expect_test("udp port 9101 send HELLO", 3, "answer: refused");
-	lab_must(&site.lab, "lb1", "sysctl -qw net.ipv4.ping_group_range='0 0'");
-	expect_test("icmp", 0, "echo answered");
-	expect_test("exec command 'test \"$POISE_ADDRESS\" = x'", 3, "exec 1");
-	expect_test("exec command 'grep -c POISE_ADDRESS=10.0.0. /proc/self/environ'", 0,
-		    "exec 0: 1");
-}

@@ -5,10 +5,12 @@
  */
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/support/lab.h"
+#include "tests/support/tls.h"
 
 static struct lab lab;
 
@@ -28,77 +30,134 @@ static void down(void)
 TestSuite(health_types, .init = up, .fini = down, .timeout = 60);
 
 /* Both backends are found to be so, in these words. */
-static void expect(bool good, const char *words, const char *keys)
+static void __attribute__((format(printf, 3, 4)))
+expect(bool good, const char *words, const char *fmt, ...)
 {
+	char keys[512];
 	const char *out;
+	va_list ap;
 	int status;
 
-	lab_must(&lab, "lb1", "poise health off web");
-	lab_must(&lab, "lb1", "poise health set web %s", keys);
+	va_start(ap, fmt);
+	vsnprintf(keys, sizeof(keys), fmt, ap);
+	va_end(ap);
 	status = lab_run(&lab, "lb1", &out,
+			 "poise -q health off web && poise -q health set web %s || exit 98; "
 			 "poise health test web > /run/found; status=$?; "
 			 "sed 's/  */ /g' /run/found; "
 			 "grep -c '%s' /run/found | grep -qx 2 || exit 99; exit $status",
-			 words);
+			 keys, words);
 	cr_assert_eq(status, good ? 0 : 3, "%s: %s", keys, out);
+}
+
+/* ---- tcp, http, udp, icmp ---------------------------------------------------------------------*/
+
+/* The two backends, or rather the ways to them: gone, and back. */
+#define CUT                                                                                        \
+	"ip route add unreachable 10.0.0.1 metric 1; "                                             \
+	"ip -6 route add unreachable 2001:db8:5::1 metric 1"
+#define UNCUT                                                                                      \
+	"ip route del unreachable 10.0.0.1 metric 1; "                                             \
+	"ip -6 route del unreachable 2001:db8:5::1 metric 1"
+
+static void check_tcp(void)
+{
+	expect(true, "good *tcp connected", "tcp port 9100");
+	expect(false, "bad *connect: refused", "tcp port 9101");
+	lab_must(&lab, "lb1", CUT);
+	expect(false, "bad *connect: no route to the host", "tcp port 9100");
+	lab_must(&lab, "lb1", UNCUT);
+	lab_must(&lab, "router", "ip link set b1-eth0 down");
+	expect(false, "bad *connect: timed out after 200ms", "tcp port 9100 timeout 200ms");
+	lab_must(&lab, "router", "ip link set b1-eth0 up");
+}
+
+static void check_http(void)
+{
+	lab_must(&lab, "b1", "nginx");
+	expect(true, "good *http 200", "http port 80 path /x host y body b1");
+	expect(true, "good *http 200", "http port 80 method HEAD");
+	expect(true, "good *http 200", "http port 80 body-regex ^b[0-9]$");
+	expect(false, "bad *http 200, wanted 404", "http port 80 status 404");
+	expect(false, "bad *http 200, but not with the body wanted", "http port 80 body b2");
+	expect(false, "bad *http 200, but not with the body wanted", "http port 80 body-regex ^1");
+	expect(false, "bad *connect: refused", "http port 81");
+	expect(false, "bad ", "http port 80 http2 yes"); /* which it does not speak without TLS */
+	lab_must(&lab, "b1", "nginx -s stop");
+}
+
+static void check_udp(void)
+{
+	expect(true, "good *udp answered", "udp port 9100 send HELLO expect HELLO");
+	expect(false, "bad .* is not what is expected", "udp port 9100 send HELLO expect GOODBYE");
+	expect(false, "bad *answer: refused", "udp port 9101 send HELLO");
+	lab_must(&lab, "router", "ip link set b1-eth0 down");
+	expect(false, "bad *answer: timed out after 200ms",
+	       "udp port 9100 send HELLO timeout 200ms");
+	lab_must(&lab, "router", "ip link set b1-eth0 up");
+}
+
+static void check_icmp(void)
+{
+	lab_must(&lab, "lb1", "sysctl -qw net.ipv4.ping_group_range='1 0'");
+	expect(false, "bad *ping socket: not permitted; set net.ipv4.ping_group_range", "icmp");
+	lab_must(&lab, "lb1", "sysctl -qw net.ipv4.ping_group_range='0 0'");
+	expect(true, "good *echo answered", "icmp");
+	lab_must(&lab, "lb1", CUT);
+	expect(false, "bad *connect: no route to the host", "icmp");
+	lab_must(&lab, "lb1", UNCUT);
+	lab_must(&lab, "b1",
+		 "sysctl -qw net.ipv4.icmp_echo_ignore_all=1 net.ipv6.icmp.echo_ignore_all=1");
+	expect(false, "bad *echo: timed out after 200ms", "icmp timeout 200ms");
+}
+
+static void check_exec(void)
+{
+	expect(true, "good *exec 0: 1",
+	       "exec command \"grep -cE POISE_ADDRESS=(10.0.0.1|2001:db8:5::1) "
+	       "/proc/self/environ\"");
+	expect(false, "bad *exec 3: no", "exec command 'sh -c \"echo no; exit 3\"'");
+	expect(false, "bad *exec 127: ", "exec command /nonexistent");
+	expect(false, "bad *exec: timed out after 200ms", "exec command 'sleep 9' timeout 200ms");
+}
+
+/* One lab for all of them. */
+Test(health_types, tcp_http_udp_icmp_exec)
+{
+	lab_serve(&lab, "b1", "serve b1 10.0.0.1:9100 [2001:db8:5::1]:9100");
+	check_tcp();
+	check_http();
+	check_udp();
+	check_icmp();
+	check_exec();
 }
 
 /* ---- https ------------------------------------------------------------------------------------*/
 
-/* A CA, and certificates of it: of www.test, one that is over, one of a client. */
-static const char make_certificates[] =
-	"mkdir -p /run/tls && cd /run/tls && exec > log 2>&1 && "
-	"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-	"-subj /CN=ca -keyout ca.key -out ca.crt && "
-	"printf 'subjectAltName=DNS:www.test' > san && "
-	"for name in server over client; do "
-	"openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
-	"-subj /CN=$name -keyout $name.key -out $name.csr && "
-	"openssl x509 -req -in $name.csr -CA ca.crt -CAkey ca.key -CAcreateserial "
-	"-extfile san -days $([ $name = over ] && echo 0 || echo 2) -out $name.crt || exit 1; done";
-
-/* 8443 right, 8444 with the certificate that is over, 8445 wants the client's. */
-static const char nginx_conf[] =
-	"pid /run/tls.pid; error_log /run/tls.error; events {} http { access_log off; "
-	"client_body_temp_path /run/tls.b; proxy_temp_path /run/tls.p; "
-	"fastcgi_temp_path /run/tls.f; uwsgi_temp_path /run/tls.u; scgi_temp_path /run/tls.s; "
-	"server { listen 8443 ssl http2; listen [::]:8443 ssl http2; "
-	"ssl_certificate /run/tls/server.crt; ssl_certificate_key /run/tls/server.key; "
-	"location / { return 200 $server_protocol; } } "
-	"server { listen 8444 ssl; listen [::]:8444 ssl; "
-	"ssl_certificate /run/tls/over.crt; ssl_certificate_key /run/tls/over.key; "
-	"location / { return 200 ok; } } "
-	"server { listen 8445 ssl; listen [::]:8445 ssl; ssl_verify_client on; "
-	"ssl_client_certificate /run/tls/ca.crt; "
-	"ssl_certificate /run/tls/server.crt; ssl_certificate_key /run/tls/server.key; "
-	"location / { return 200 ok; } } }";
-
-#define TLS "https host www.test ca /run/tls/ca.crt port "
-
 Test(health_types, https)
 {
-	lab_must(&lab, "b1", "%s", make_certificates);
-	lab_must(&lab, "b1", "echo '%s' > /run/tls.conf && nginx -c /run/tls.conf", nginx_conf);
-	/* Each node has a /run of its own. */
-	lab_must(&lab, "lb1", "mkdir -p /run/tls");
-	for (size_t n = 0; n < 3; n++) {
-		static const char *const files[] = {"ca.crt", "client.crt", "client.key"};
-		char text[4096];
+	const char *dir = tls_make(&lab);
 
-		snprintf(text, sizeof(text), "%s",
-			 lab_must(&lab, "b1", "cat /run/tls/%s", files[n]));
-		lab_must(&lab, "lb1", "cat > /run/tls/%s <<'END'\n%sEND", files[n], text);
-	}
-	expect(true, "good *http 200", TLS "8443");
-	expect(true, "good *http 200", TLS "8443 body HTTP/1.1");
-	expect(true, "good *http 200", TLS "8443 http2 yes body HTTP/2");
+	tls_serve(&lab, "b1");
+	expect(true, "good *http 200", "https host www.test ca %s/ca.crt port 8443", dir);
+	expect(true, "good *http 200", "https host www.test ca %s/ca.crt port 8443 body HTTP/1.1",
+	       dir);
+	expect(true, "good *http 200",
+	       "https host www.test ca %s/ca.crt port 8443 http2 yes body HTTP/2", dir);
 	expect(true, "good *http 200", "https verify no port 8443");
 	expect(false, "bad .*[cC]ertificate", "https host www.test port 8443");
-	expect(false, "bad .*[cC]ertificate", "https host other.test ca /run/tls/ca.crt port 8443");
-	expect(false, "bad .*[cC]ertificate has expired", TLS "8444");
-	expect(false, "bad *http 400", TLS "8445");
-	expect(true, "good *http 200", TLS "8445 cert /run/tls/client.crt key /run/tls/client.key");
-	expect(false, "bad ", "https verify no port 22"); /* nobody listens */
+	expect(false, "bad .*[cC]ertificate", "https host other.test ca %s/ca.crt port 8443", dir);
+	expect(false, "bad .*[cC]ertificate has expired",
+	       "https host www.test ca %s/ca.crt port 8444", dir);
+	expect(false, "bad *http 400", "https host www.test ca %s/ca.crt port 8445", dir);
+	expect(true, "good *http 200",
+	       "https host www.test ca %s/ca.crt port 8445 cert %s/client.crt key %s/client.key",
+	       dir, dir, dir);
+	expect(true, "good *http 200", "https host www.test ca %s/ca.crt port 8446 body www.test",
+	       dir);
+	expect(false, "bad .*unrecognized name", "https host other.test verify no port 8446");
+	expect(false, "bad .*unrecognized name", "https verify no port 8446");
+	expect(false, "bad *connect: refused", "https verify no port 22"); /* nobody listens */
 }
 
 /* ---- grpc -------------------------------------------------------------------------------------*/

@@ -129,7 +129,7 @@ void lab_down(struct lab *l)
 {
 	if (!l->name[0])
 		return;
-	lab_host(NULL, "tests/lab/lab down --name %s; rm -f %s.*", l->name, l->log);
+	lab_host(NULL, "tests/lab/lab down --name %s; rm -rf %s.*", l->name, l->log);
 	l->name[0] = '\0';
 }
 
