@@ -163,7 +163,7 @@ RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 120 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
-RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
+RUN_VM	     = -t 1800 $(addprefix -b ,$(wildcard tests/vm/run))
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
 	$(DATAPATH)) $(VM)
@@ -186,7 +186,7 @@ demo: deps ## Install what is missing, build, show poise at work in a lab of nam
 tests: $(TESTS) ## Build the tests, run none
 
 run-tests: all lab man tests
-	@B=$(B) tests/run $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
+	@B=$(B) tests/run $(RUN_VM) $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 	@B=$(B) tests/run $(RUN_UNIT)
