@@ -84,7 +84,7 @@ void site_service(struct site *s, const char *vip, int backend_family)
 		 at, at, at, mode(s), s->keys ?: "");
 	lab_must(&s->lab, "lb1", "poise backend add web%s", backends);
 	/* Next hops are being asked for; a few requests answered by all means they are known. */
-	lab_until(&s->lab, "c1", 10,
+	lab_until(&s->lab, "c1", SITE_SOON,
 		  "load udp %s:9000 --count %d --timeout 0.3 | grep -q ' 0 failed'", at,
 		  8 * s->backends);
 }
