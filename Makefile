@@ -40,6 +40,7 @@ CLILIB	:= $(B)/libcli.a
 DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
+LOADLIB	:= $(B)/libload.a
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -47,7 +48,7 @@ DATAPATH := $(call tests,datapath)
 E2E	:= $(call tests,e2e)
 VM	:= $(call tests,vm)
 TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E) $(VM)
-C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench tests/*))
+C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench bench/* tests/*))
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
@@ -81,6 +82,8 @@ $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
 $(B)/libhealth.a: $(call src,loader/health/*.c)
 $(NATIVE): $(B)/bpf/native.o
+$(LOADLIB): $(filter-out %/load.o %/echod.o,$(call src,bench/load/*.c bench/sample.c)) \
+	$(B)/tests/lab/endpoint.o
 # Packets are bytes and headers at once.
 $(B)/bpf/native.o $(B)/tests/unit/bucket.o: ALL_CFLAGS += -fno-strict-aliasing
 $(TESTLIB): $(call src,tests/support/*.c)
@@ -116,12 +119,15 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
+$(addprefix $(B)/tests/unit/,bench_load bench_sample): $(LOADLIB)
+
 # The lab's own programs; each is its file and the nouns it uses.
-LAB	:= $(addprefix $(B)/tests/lab/,load bulk serve flood probe datagram hold pieces)
+LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces) \
+	$(addprefix $(B)/bench/load/,load echod)
 lab: $(LAB) $(B)/tests/lab/pass.bpf.o ## Build what tests/lab/lab and its users need
-$(B)/tests/lab/load: $(addprefix $(B)/tests/lab/,tally.o endpoint.o)
 $(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
 $(addprefix $(B)/tests/lab/,flood probe datagram hold pieces): $(B)/tests/lab/endpoint.o
+$(B)/bench/load/load $(B)/bench/load/echod: $(LOADLIB)
 $(LAB): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -217,7 +223,7 @@ bench-quick: $(B)/bench/counts $(B)/bench/native ## Deterministic costs of a pac
 	@B=$(B) bench/quick
 
 BENCH	:= $(addprefix $(B)/bench/,datapath counts native)
-$(B)/bench/datapath: $(B)/bench/measure.o
+$(B)/bench/datapath: $(B)/bench/measure.o $(B)/bench/sample.o
 $(B)/bench/native: $(NATIVE)
 $(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)

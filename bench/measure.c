@@ -17,6 +17,7 @@
 
 #include "bench/driver.h"
 #include "bench/driver.skel.h"
+#include "bench/sample.h"
 #include "measure.h"
 
 #define ROUND_PACKETS (1u << 20) /* 40 to 300 ms: system call and wake-up are lost in it */
@@ -131,19 +132,6 @@ int measure_warm(struct measure *m, const struct row *row, int prog_fd)
 	return drive(m, row, prog_fd, false, packets, &verdict) < 0 ? -1 : 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned int n)
-{
-	qsort(v, n, sizeof(*v), ascending);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,
 		struct figure *out)
 {
@@ -170,11 +158,11 @@ int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned 
 	/* The first packet of a round comes straight from us and has not grown yet. */
 	out->is_void |=
 		out->unexpected > (row->growth ? out->rounds * (ROW_CHOOSES(row) ? 2 : 1) : 0);
-	out->ratio_median = median(ratio, out->rounds);
+	out->ratio_median = sample_median(ratio, out->rounds);
 	out->ratio_min = ratio[0];
 	out->ratio_max = ratio[out->rounds - 1];
-	out->over_ns_median = median(over, out->rounds);
-	out->ns_median = median(ns, out->rounds);
-	out->floor_ns_median = median(floor, out->rounds);
+	out->over_ns_median = sample_median(over, out->rounds);
+	out->ns_median = sample_median(ns, out->rounds);
+	out->floor_ns_median = sample_median(floor, out->rounds);
 	return 0;
 }

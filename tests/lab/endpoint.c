@@ -4,6 +4,10 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Bytes of datagrams that may wait while the server waits for a CPU: none is lost for that. */
+#define RECEIVE_ROOM (16 << 20)
 
 bool endpoint_parse(const char *text, struct endpoint *e)
 {
@@ -31,4 +35,20 @@ bool endpoint_parse(const char *text, struct endpoint *e)
 	e->len = found->ai_addrlen;
 	freeaddrinfo(found);
 	return true;
+}
+
+int endpoint_bind(const struct endpoint *e, int type)
+{
+	int fd = socket(e->addr.ss_family, type | SOCK_CLOEXEC, 0), on = 1, room = RECEIVE_ROOM;
+
+	if (fd < 0)
+		return -1;
+	if (type == SOCK_DGRAM)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, (const struct sockaddr *)&e->addr, e->len) &&
+	    (type == SOCK_DGRAM || !listen(fd, SOMAXCONN)))
+		return fd;
+	close(fd);
+	return -1;
 }

@@ -16,5 +16,8 @@ struct endpoint {
 
 /* 192.0.2.1:80 or [2001:db8::1]:80. False if it is neither. */
 bool endpoint_parse(const char *text, struct endpoint *e);
+/* A server's socket, bound to the address itself, so that answers leave from it; a SOCK_STREAM one
+ * listens. -1 and errno if it cannot be. */
+int endpoint_bind(const struct endpoint *e, int type);
 
 #endif

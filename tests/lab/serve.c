@@ -26,8 +26,6 @@
 
 #define DATAGRAM_MAX 65536
 #define CHUNK	     65536
-/* Bytes of datagrams that may wait while this process waits for a CPU: none is lost for that. */
-#define RECEIVE_ROOM (16 << 20)
 
 static const char *name;
 
@@ -133,23 +131,6 @@ static void *serve_udp(void *arg)
 	}
 }
 
-/* Bound to the address itself, so that answers leave from it. */
-static int bound(const struct endpoint *e, int type)
-{
-	int fd = socket(e->addr.ss_family, type, 0), on = 1, room = RECEIVE_ROOM;
-
-	if (fd < 0)
-		return -1;
-	if (type == SOCK_DGRAM)
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(fd, (const struct sockaddr *)&e->addr, e->len) &&
-	    (type == SOCK_DGRAM || !listen(fd, SOMAXCONN)))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
@@ -166,8 +147,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "serve: %s: not ADDR:PORT\n", argv[i]);
 			return 2;
 		}
-		tcp = bound(&e, SOCK_STREAM);
-		udp = bound(&e, SOCK_DGRAM);
+		tcp = endpoint_bind(&e, SOCK_STREAM);
+		udp = endpoint_bind(&e, SOCK_DGRAM);
 		if (tcp < 0 || udp < 0) {
 			fprintf(stderr, "serve: %s: %s\n", argv[i], strerror(errno));
 			return 1;

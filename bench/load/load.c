@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * load: an open-loop load. When each request is due is fixed before the first is sent, whether or
+ * not those before it will be answered, and its time counts from when it was due. So a stall of the
+ * path, or of this program, shows in full and cannot hide by slowing the questions down. How late
+ * this program itself was is told apart, as lag.
+ *
+ * It asks nginx (kind http), the lab's serve (udp) and echod (tcp, kept, udp), each of which says
+ * who it is. It ends by itself, or on SIGINT and SIGTERM; then waits for what is under way. Exit 0:
+ * every request was answered; 1: not so; 3: the lag was over its limit, and the figures are void.
+ *
+ * One thread: it asks some ten thousand connections a second, and what it cannot shows as lag.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "load.h"
+
+#define EVENTS	     256
+#define BREATH	     32	       /* requests begun before answers are looked at */
+#define LOOK_EVERY   10000000  /* ns at most between looks at the clock, for timeouts */
+#define STATUS_EVERY 200000000 /* ns between status lines */
+#define FILES	     65536     /* sockets at once: a second's load at that rate */
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static bool due_ends(const struct load *l)
+{
+	return stopped || (l->count && l->outcomes.sent >= l->count) ||
+	       (l->duration && schedule_due(&l->schedule) >= l->duration);
+}
+
+/* Begins what is due. Late ones are asked at once, but not all in one breath: no ring or queue on
+ * the way is made for that. */
+static void begin_due(struct load *l)
+{
+	for (int n = 0; n < BREATH && !due_ends(l); n++) {
+		uint64_t due = schedule_due(&l->schedule);
+
+		if (l->ask.begin + due > wire_now())
+			return;
+		if (!ask_begin(&l->ask, schedule_take(&l->schedule), due)) {
+			fprintf(stderr, "load: no room for more requests\n");
+			stopped = 1;
+		}
+	}
+}
+
+/* How long nothing will be due. */
+static struct timespec idle_time(const struct load *l)
+{
+	uint64_t now = wire_now(), next = l->ask.begin + schedule_due(&l->schedule);
+	uint64_t wait = LOOK_EVERY;
+
+	if (!due_ends(l) && next < now + wait)
+		wait = next > now ? next - now : 0;
+	return (struct timespec){.tv_nsec = (long)wait};
+}
+
+static void run(struct load *l)
+{
+	uint64_t status_at = 0;
+	struct epoll_event ev[EVENTS];
+
+	l->ask.begin = wire_now();
+	while (!due_ends(l) || l->ask.open) {
+		struct timespec wait;
+		int n;
+
+		begin_due(l);
+		if (wire_now() >= status_at) {
+			outcomes_status(&l->outcomes, false);
+			status_at = wire_now() + STATUS_EVERY;
+		}
+		wait = idle_time(l);
+		n = epoll_pwait2(l->ask.epoll, ev, EVENTS, &wait, NULL);
+		for (int i = 0; i < n; i++)
+			ask_hear(&l->ask, ev[i].data.ptr, ev[i].events);
+		ask_expire(&l->ask);
+	}
+	outcomes_status(&l->outcomes, true);
+}
+
+static void prepare(bool fifo)
+{
+	struct rlimit files = {.rlim_cur = FILES, .rlim_max = FILES};
+	struct sched_param urgent = {.sched_priority = 1};
+	struct sigaction end = {.sa_handler = stop};
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	prctl(PR_SET_TIMERSLACK, 1UL); /* the kernel wakes others up to 50 us late, to save power */
+	if (fifo && sched_setscheduler(0, SCHED_FIFO, &urgent))
+		perror("load: no SCHED_FIFO");
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct load l;
+	uint32_t longest;
+	int status;
+
+	if (!load_open(&l, argc, argv))
+		return 2;
+	prepare(l.fifo);
+	run(&l);
+	if (l.json != stdout)
+		report_text(&l.outcomes, stdout);
+	if (l.json)
+		report_json(&l.outcomes, &l.told, l.json);
+	longest = report_lag(&l.outcomes).max;
+	status = l.outcomes.failed || l.outcomes.warm_failed || !l.outcomes.done;
+	if (l.told.lag_limit && longest > l.told.lag_limit) {
+		fprintf(stderr,
+			"load: void: a request was begun %u us late, over the limit of %lu\n",
+			longest, (unsigned long)l.told.lag_limit);
+		status = 3;
+	}
+	load_close(&l);
+	return status;
+}
