@@ -6,6 +6,9 @@
  * First it is put into its new bucket as any other, then it is taken out of the old one; both count
  * as always, so that gauges are what a recount of both tables gives, whoever else does the same at
  * the same time. Without a resize the verifier finds all of this to be dead.
+ *
+ * Where the table in force is the smaller one, a word's place in it follows from where it is: then
+ * the sweeper brings over what silent flows have left there.
  */
 #ifndef POISE_BESIDE_H
 #define POISE_BESIDE_H
@@ -67,6 +70,43 @@ __noinline int beside_client(struct flow *f)
 	if (f)
 		beside_fetch(f->client, poise_flow_tag(f->client, 0), f, true);
 	return 0;
+}
+
+/* A free slot of the bucket, -1 if there is none or a packet is about to bring the word over. */
+__noinline int beside_room(struct poise_bucket *to, __u32 service, __u64 word)
+{
+	__u32 tag = POISE_WORD_TAG(word);
+	__u64 twin = 0;
+
+	if (!to || (flow_is_client(word) ? client_find(to, tag, service, -1, &twin)
+					 : flow_find(to, tag, service, -1, &twin)) >= 0)
+		return -1;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++)
+		if (!ONCE(to->word[i]))
+			return i;
+	return -1;
+}
+
+/* The sweeper's: brings over a word at `from`, in bucket `at` of the table beside, where there is a
+ * free slot: nobody loses a word for it. Whether it did. */
+__noinline int beside_move(__u32 at, __u64 *from, __u64 word)
+{
+	struct poise_member *m = member_get(POISE_WORD_MEMBER(word));
+	struct poise_bucket *to = flow_bucket(at);
+	int slot;
+
+	if (!m || !to || !from)
+		return 0;
+	slot = beside_room(to, m->service, word);
+	if (slot < 0 || !flow_swap(&to->word[slot & 7], 0, word, SWAP_FLOW))
+		return 0;
+	if (!flow_swap(from, word, 0, 0)) { /* a packet was quicker */
+		flow_swap(&to->word[slot & 7], word, 0, 0);
+		return 0;
+	}
+	beside_uncount(word);
+	record_alone(to, m->service, slot & 7, word);
+	return 1;
 }
 
 /* What is known of the flow, and of its client, is in the table in force from now on. */

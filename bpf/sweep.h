@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sweeper: frees the words of flows that are over, or by force those of a service, member,
- * state, or long silence. A
- * SEC("syscall") program: once begun it runs to its end whatever happens to its caller, so a word
- * that is freed is also counted. Callers hold the instance's lock, so no member's id is given away
- * under a sweep.
+ * state, or long silence, and brings over what a resize has left beside. A SEC("syscall") program:
+ * once begun it runs to its end whatever happens to its caller, so a word that is freed is also
+ * counted. Callers hold the instance's lock, so no member's id is given away under a sweep.
  */
 #ifndef POISE_SWEEP_H
 #define POISE_SWEEP_H
 
-#include "flow.h"
+#include "beside.h"
 #include "hold.h"
 
 struct sweep {
@@ -35,13 +34,21 @@ static __always_inline bool sweep_frees(const struct sweep *s, __u64 word)
 	return !s->io.service || (m && m->service == s->io.service);
 }
 
-static __always_inline void sweep_word(struct sweep *s, __u64 *at)
+/* Where the table in force has more buckets, only its flow's packet knows a word's place. */
+static __always_inline bool sweep_moves(const struct sweep *s)
+{
+	return poise_beside_buckets > poise_bucket_mask && s->io.beside &&
+	       s->io.kind == POISE_SWEEP_MOVE;
+}
+
+static __always_inline void sweep_word(struct sweep *s, __u32 bucket, __u64 *at)
 {
 	__u64 word = ONCE(*at);
 
 	if (!word)
 		return;
-	if (sweep_frees(s, word) && flow_swap(at, word, 0, 0)) {
+	if (sweep_frees(s, word) ? flow_swap(at, word, 0, 0)
+				 : sweep_moves(s) && beside_move(bucket, at, word)) {
 		s->io.freed++;
 		return;
 	}
@@ -62,7 +69,7 @@ static long sweep_bucket(__u32 index, struct sweep *s)
 	if (!b)
 		return 1;
 	for (int i = 0; i < POISE_BUCKET_WORDS; i++)
-		sweep_word(s, &b->word[i]);
+		sweep_word(s, at, &b->word[i]);
 	return 0;
 }
 

@@ -160,7 +160,9 @@ const struct cli_command cli_commands[] = {
 		  "maybe for another backend."},
 	{DEVICE, .name = "map resize", .run = cmd_map_resize, .usage = "flows N", .complete = "m-",
 	 NO_KEYS, .help = "Another size of the flow table, in slots, while packets run.",
-	 .about = "Flows move as their packets come; the old table goes once it is empty. In a "
+	 .about = "Flows move as their packets come, into a smaller table at once; the old one "
+		  "goes once it is empty. Until then another size is possible only back to the old "
+		  "one's, or if all flows find room in the smaller of the two. In a "
 		  "smaller one flows that find no room go by the service's table. Limits of other "
 		  "maps count when they are created."},
 	{DEVICE, .name = "batch", .run = cmd_batch, .usage = "FILE|-", .complete = "f", NO_KEYS,

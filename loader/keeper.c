@@ -6,8 +6,11 @@
  * What waits here (the lock, a grace period of some 10 ms, the disk) holds up nobody else.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "poised.h"
 
@@ -102,13 +105,27 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 	return rc < 0 ? -1 : 0;
 }
 
-/* A resize of the flow table whose author was killed, or whose last flow has moved. */
+/* Is there something to do about a resize of the flow table: its author was killed, even before it
+ * had begun, its last flow has moved, or there may be room now for who had none? */
+static bool keeper_must_resize(const struct instance *i, const struct swept *swept)
+{
+	__u32 stage = i->meta->flow_stage;
+	char pin[PATH_MAX];
+
+	switch (POISE_FLOWS_STAGE(stage)) {
+	case POISE_FLOWS_ALONE:
+		snprintf(pin, sizeof(pin), "%s/%s", i->dir, instance_flows_pin(stage, true));
+		return !access(pin, F_OK);
+	case POISE_FLOWS_MOVING: return !swept->beside || i->beside_buckets > i->flow_buckets;
+	default: return true;
+	}
+}
+
 static int keeper_resize(struct keeper *k, const struct swept *swept, struct poise_error *err)
 {
-	__u32 stage = POISE_FLOWS_STAGE(k->instance->meta->flow_stage);
 	__u64 left;
 
-	if (stage == POISE_FLOWS_ALONE || (stage == POISE_FLOWS_MOVING && swept->beside))
+	if (!keeper_must_resize(k->instance, swept))
 		return 0;
 	if (attach_resize_go_on(&k->options->where, &left, err) < 0)
 		return -1;

@@ -9,6 +9,9 @@
 #define POISE_SWEEP_FORCE   1	 /* free every word that is as service .. state below say */
 #define POISE_SWEEP_HOLD    2	 /* no words: count `member`'s flows in held[] from now on */
 #define POISE_SWEEP_LOOSE   3	 /* likewise: no longer */
+/* As EXPIRED; what is left beside goes to the table in force, if that has the fewer buckets. Only
+ * with the lock held through a resize's stage, by the sweeper that is pinned then. */
+#define POISE_SWEEP_MOVE 4
 
 struct poise_sweep {
 	__u32 first;   /* bucket */

@@ -65,6 +65,33 @@ __u32 instance_word_age(__u64 word, __u32 now)
 	return units > POISE_WORD_STAMP - STAMP_FUTURE ? 0 : units << shift;
 }
 
+static __u32 timeout_of(const struct poise_service_rec *rec, __u64 word)
+{
+	switch (POISE_WORD_STATE(word)) {
+	case POISE_FLOW_FIN: return rec->closing;
+	case POISE_FLOW_RST: return POISE_RST_SECONDS;
+	case POISE_FLOW_AFFINITY: return rec->affinity;
+	}
+	if (POISE_WORD_TAG(word) & POISE_TAG_UDP)
+		return rec->udp;
+	switch (POISE_WORD_STATE(word)) {
+	case POISE_FLOW_EST: return rec->idle;
+	case POISE_FLOW_PICKUP: return rec->pickup;
+	default: return rec->syn;
+	}
+}
+
+__u32 instance_word_left(const struct instance *i, __u64 word, __u32 now)
+{
+	const struct poise_service *s =
+		&i->services[i->members[POISE_WORD_MEMBER(word) % i->meta->members].service];
+	__u32 timeout = timeout_of(&s->rec[s->active & 1], word);
+	__u32 unit = word & POISE_WORD_UNIT ? 1 << LONG_UNIT_SHIFT : 1;
+	__u32 age = instance_word_age(word, now);
+
+	return age < timeout + unit ? timeout + unit - age : 0;
+}
+
 /* ---- a client's -------------------------------------------------------------------------------*/
 
 struct search {

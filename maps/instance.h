@@ -236,6 +236,8 @@ void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word)
 /* Seconds on the stamps' clock now, and how long before that a word was stamped. */
 __u32 instance_stamp_now(const struct instance *i);
 __u32 instance_word_age(__u64 word, __u32 now);
+/* Seconds until a word is over if its flow stays silent. */
+__u32 instance_word_left(const struct instance *i, __u64 word, __u32 now);
 
 /* A client's flow: its word, and the ports that it was found by, in network order. */
 struct instance_client_flow {

@@ -49,8 +49,9 @@ bool attach_cut_mend(struct instance *i);
 /*
  * Puts a flow table of `buckets` (a power of two) in force while packets run; its flows move as
  * their packets come. Returns 0 with the words left in the old table in *left: once there are none,
- * attach_resize_go_on removes it. An old one that is not empty yet refuses another resize, of
- * another size. Killed anywhere, no flow is lost, and whoever goes on finishes.
+ * attach_resize_go_on removes it. An old one that is not empty yet refuses another resize, but
+ * back to its size, or if it is the smaller one and has room for what is in both. Killed anywhere,
+ * no flow is lost, and whoever goes on finishes.
  */
 int attach_resize(const struct instance_where *where, __u32 buckets, __u64 *left,
 		  struct poise_error *err);

@@ -105,6 +105,20 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 /* load.c: with the lock held, loads the program over the maps that are there, as meta.flow_stage
  * says, and has every device run it. */
 int attach_load_anew(const struct attach_dir *d, struct poise_error *err);
+/* ---- beside.c: the flow table that a resize leaves
+ * ----------------------------------------------*/
+
+struct attach_beside {
+	__u32 buckets;
+	__u64 left;	/* words */
+	__u32 seconds;	/* until all of them are over, if their flows are silent */
+	bool takes_all; /* it is the smaller one, and has room for what is in both */
+};
+
+/* With the lock held, in stage MOVING: brings over from it what can be, and says what is left. */
+int attach_beside_empty(const struct instance_where *where, struct attach_beside *beside,
+			struct poise_error *err);
+
 /* poise_jiffies_mult: 2^32 / HZ, measured. */
 int attach_clock(__u32 *mult, struct poise_error *err);
 

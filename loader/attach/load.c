@@ -183,6 +183,17 @@ static int cut_everywhere(const struct load *l, struct poise_error *err)
 	return 0;
 }
 
+/* A resize that was killed before it began, or after its end, has left a table that no program
+ * has any more. */
+static void forget_other_flows(const struct load *l)
+{
+	char path[PATH_MAX];
+
+	if (POISE_FLOWS_STAGE(l->flow_stage) == POISE_FLOWS_ALONE)
+		unlink(attach_path(path, sizeof(path), l->dir.path,
+				   instance_flows_pin(l->flow_stage, true)));
+}
+
 static int publish(struct load *l, const char *name, struct poise_error *err)
 {
 	int xdp = bpf_program__fd(l->skel->progs.poise_xdp);
@@ -197,6 +208,7 @@ static int publish(struct load *l, const char *name, struct poise_error *err)
 		return -1;
 	if (attach_replace_all(l->dir.path, xdp, err))
 		return -1;
+	forget_other_flows(l);
 	return cut_everywhere(l, err);
 }
 

@@ -10,7 +10,11 @@
  *     also looks into the old one. Meanwhile some devices have the one program and some the other:
  *     each finds what the other has put.
  *  3. Once the old table is empty, for its flows have moved or are over, every device gets the
- * plain program, and the old pin goes.
+ *     plain program, and the old pin goes. If the new table is the smaller one, the sweeper moves
+ *     all that has room there at once (beside.c).
+ *
+ * There are never three tables. While the old one is not empty the two may change roles again; so
+ * another size is possible before that if what both hold finds room in the smaller.
  *
  * meta.flow_stage says which of these is due. A step that was begun is done again by whoever goes
  * on, and two programs that may run side by side always find each other's words, so a process may
@@ -23,11 +27,14 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "maps/text.h"
 
 void (*attach_resize_step)(unsigned int n);
 
 struct resize {
+	const struct instance_where *where;
 	struct attach_dir dir;
+	struct attach_beside beside; /* in stage MOVING */
 	struct poise_meta *meta;
 	unsigned int steps;
 };
@@ -74,31 +81,6 @@ static __u32 buckets_of(const struct resize *r, bool other, struct poise_error *
 	return info.max_entries;
 }
 
-/* Words in the other table. */
-static int count_left(const struct resize *r, __u64 *left, struct poise_error *err)
-{
-	__u32 buckets = buckets_of(r, true, err);
-	size_t size = (size_t)buckets * sizeof(struct poise_bucket);
-	const struct poise_bucket *table;
-	char path[PATH_MAX];
-	int fd;
-
-	*left = 0;
-	if (!buckets)
-		return -1;
-	fd = bpf_obj_get(pin_path(r, true, path));
-	table = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (table == MAP_FAILED)
-		return poise_fail_errno(err, "cannot map %s", path);
-	for (__u32 b = 0; b < buckets; b++)
-		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
-			*left += __atomic_load_n(&table[b].word[w], __ATOMIC_RELAXED) != 0;
-	munmap((void *)table, size);
-	return 0;
-}
-
 static int make_table(struct resize *r, __u32 buckets, struct poise_error *err)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -120,13 +102,11 @@ static int make_table(struct resize *r, __u32 buckets, struct poise_error *err)
 
 /* ---- stages -----------------------------------------------------------------------------------*/
 
+/* From programs of which each looks into both tables. */
 static int change_roles(struct resize *r, struct poise_error *err)
 {
-	__u32 pin = POISE_FLOWS_PIN(r->meta->flow_stage), buckets;
+	__u32 pin = POISE_FLOWS_PIN(r->meta->flow_stage), buckets = buckets_of(r, true, err);
 
-	if (load(r, err))
-		return -1;
-	buckets = buckets_of(r, true, err);
 	if (!buckets)
 		return -1;
 	step(r);
@@ -136,17 +116,22 @@ static int change_roles(struct resize *r, struct poise_error *err)
 }
 
 /* What is pinned though nobody needs it was left by a process that was killed, before it had begun
- * or after it had ended. */
+ * or after it had ended. Loading removes it. */
 static int remove_other(struct resize *r, struct poise_error *err)
 {
 	char path[PATH_MAX];
 
-	if (access(pin_path(r, true, path), F_OK))
-		return 0;
-	if (load(r, err))
-		return -1;
-	step(r);
-	return unlink(path) ? poise_fail_errno(err, "cannot remove %s", path) : 0;
+	return access(pin_path(r, true, path), F_OK) ? 0 : load(r, err);
+}
+
+/* A process killed just before roles changed has told the other table's size. */
+static int mend_size(struct resize *r, struct poise_error *err)
+{
+	__u32 buckets = buckets_of(r, false, err);
+
+	if (buckets && r->meta->flow_buckets != buckets)
+		r->meta->flow_buckets = buckets;
+	return buckets ? 0 : -1;
 }
 
 static int go_on(struct resize *r, __u64 *left, struct poise_error *err)
@@ -154,8 +139,10 @@ static int go_on(struct resize *r, __u64 *left, struct poise_error *err)
 	__u32 stage = POISE_FLOWS_STAGE(r->meta->flow_stage);
 
 	*left = 0;
+	if (mend_size(r, err))
+		return -1;
 	if (stage == POISE_FLOWS_BESIDE) {
-		if (change_roles(r, err))
+		if (load(r, err) || change_roles(r, err))
 			return -1;
 		stage = POISE_FLOWS_SWITCHED;
 	}
@@ -166,8 +153,9 @@ static int go_on(struct resize *r, __u64 *left, struct poise_error *err)
 		stage = POISE_FLOWS_MOVING;
 	}
 	if (stage == POISE_FLOWS_MOVING) {
-		if (count_left(r, left, err))
+		if (attach_beside_empty(r->where, &r->beside, err))
 			return -1;
+		*left = r->beside.left;
 		if (*left)
 			return 0;
 		set_stage(r, POISE_FLOWS_ALONE, POISE_FLOWS_PIN(r->meta->flow_stage));
@@ -184,6 +172,7 @@ static int resize_begin(struct resize *r, const struct instance_where *where,
 	int fd;
 
 	attach_log_start();
+	r->where = where;
 	r->meta = MAP_FAILED;
 	if (attach_privileges(err) || attach_dir_open(&r->dir, where, NULL, false, err))
 		return -1;
@@ -201,14 +190,20 @@ static void resize_end(struct resize *r)
 	attach_dir_close(&r->dir);
 }
 
-static int still_moving(const struct resize *r, __u64 left, struct poise_error *err)
+static int still_moving(const struct resize *r, struct poise_error *err)
 {
+	char time[32];
+
 	poise_fail(err, POISE_E_BUSY,
 		   "the last resize is not over: %llu flows have not moved to the table of %u "
 		   "slots yet",
-		   left, r->meta->flow_buckets * POISE_BUCKET_WORDS);
-	return poise_error_remedy(err, "wait until they have sent a packet or are over: poise "
-				       "status");
+		   r->beside.left, r->meta->flow_buckets * POISE_BUCKET_WORDS);
+	return poise_error_remedy(
+		err,
+		"wait until they have sent a packet or are over, which they are in %s at most; "
+		"only back to %u slots is possible now",
+		poise_format_duration(r->beside.seconds * 1000ull, time, sizeof(time)),
+		r->beside.buckets * POISE_BUCKET_WORDS);
 }
 
 static int resize(struct resize *r, __u32 buckets, __u64 *left, struct poise_error *err)
@@ -219,8 +214,14 @@ static int resize(struct resize *r, __u32 buckets, __u64 *left, struct poise_err
 		return -1;
 	if (r->meta->flow_buckets == buckets)
 		return 0;
+	if (*left && (r->beside.buckets == buckets || r->beside.takes_all)) {
+		if (change_roles(r, err) || go_on(r, left, err))
+			return -1;
+		if (r->meta->flow_buckets == buckets)
+			return 0;
+	}
 	if (*left)
-		return still_moving(r, *left, err);
+		return still_moving(r, err);
 	stage = r->meta->flow_stage;
 	if (make_table(r, buckets, err))
 		return -1;

@@ -198,7 +198,7 @@ Test(resize, into_a_table_too_small)
 	__u64 lost;
 
 	open_world(3000);
-	cr_assert(resize_to(1024) > 2000);
+	cr_assert(resize_to(1024) > 1700, "who found room has moved at once, and nobody else");
 	pick_up(0);
 	pick_up(1);
 	ledger_talk_all(&l);
@@ -212,9 +212,88 @@ Test(resize, into_a_table_too_small)
 	close_world();
 }
 
+/* ---- one after another, while flows are silent ------------------------------------------------*/
+
+#define SMALL 65536
+
+/* Words and gauges are right, though no packet has come. */
+static void expect_silent(const char *when)
+{
+	pick_up(0);
+	pick_up(1);
+	expect_right(when);
+}
+
+static void open_small(size_t flows)
+{
+	rig_open(&rig, setup);
+	resize_to(SMALL);
+	open_world(flows);
+}
+
+Test(resize, into_a_smaller_table_without_a_packet)
+{
+	__u64 began;
+
+	rig_open(&rig, setup);
+	resize_to(4 * SMALL);
+	open_world(2000);
+	began = opened();
+	cr_assert_eq(resize_to(SMALL), 0, "the old table is not empty");
+	refresh();
+	cr_assert_eq(rig.i->beside_buckets, 0);
+	expect_silent("into a smaller table");
+	cr_assert_eq(opened(), began);
+	ledger_talk_all(&l);
+	expect_right("packets have come");
+	close_world();
+}
+
+Test(resize, twice_while_flows_are_silent)
+{
+	open_small(800);
+	cr_assert_eq(resize_to(2 * SMALL), 800);
+	pick_up(0);
+	pick_up(1);
+	for (size_t f = 0; f < 400; f++)
+		ledger_talk(&l, f);
+	cr_assert_eq(resize_to(4 * SMALL), 800, "all are in the smallest table");
+	expect_silent("twice");
+	cr_assert_eq(resize_to(SMALL), 0, "back again");
+	expect_silent("back again");
+	ledger_talk_all(&l);
+	expect_right("packets have come");
+	close_world();
+}
+
+Test(resize, twice_where_the_first_table_was_full)
+{
+	struct poise_error err = {0};
+	__u64 left;
+
+	open_world(3000);
+	resize_to(16384);
+	pick_up(0);
+	pick_up(1);
+	for (size_t f = 100; f < 3000; f++)
+		ledger_talk(&l, f);
+	l.moved = 0; /* of those that had no room in the first table */
+	for (size_t f = 3000 - 500; f < 3000; f++)
+		ledger_begin(&l, f, true);
+	cr_assert_eq(attach_resize(&rig.place.where, 32768 / POISE_BUCKET_WORDS, &left, &err), -1);
+	cr_assert_eq(err.code, POISE_E_BUSY);
+	cr_assert(strstr(err.remedy, "back to 4096 slots"), "%s", err.remedy);
+	cr_assert(strstr(err.remedy, "2h15m"), "the longest timeout is not told: %s", err.remedy);
+	resize_to(4096);
+	pick_up(0);
+	pick_up(1);
+	refresh();
+	rig_expect_recount(&rig, "back");
+	close_world();
+}
+
 /* ---- killed -----------------------------------------------------------------------------------*/
 
-#define SMALL	      65536
 #define ROLES_CHANGED 6 /* the step at which the old table is in force no more */
 
 static unsigned int kill_at;
@@ -273,9 +352,7 @@ Test(resize, killed_at_each_step)
 	struct poise_error err = {0};
 	bool ended = false;
 
-	rig_open(&rig, setup);
-	resize_to(SMALL);
-	open_world(800);
+	open_small(800);
 	/* Loading takes seconds where the CPU is emulated: there one kill, the one that matters
 	 * most. */
 	for (kill_at = place_emulated() ? ROLES_CHANGED : 1; !ended; kill_at++) {
@@ -287,5 +364,47 @@ Test(resize, killed_at_each_step)
 	}
 	cr_assert(place_emulated() || kill_at > ROLES_CHANGED, "only %u steps", kill_at);
 	cr_assert_eq(instance_check(rig.i, NULL, NULL, &err), 0);
+	close_world();
+}
+
+/* The table that no resize is about must be gone once anybody loads. */
+static void expect_no_leftover(void)
+{
+	struct poise_error err = {0};
+	struct instance *i;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", rig.i->dir,
+		 instance_flows_pin(rig.i->meta->flow_stage, true));
+	cr_assert(!attach_load(&i, &rig.place.where, NULL, NULL, &err), "%s", err.message);
+	instance_close(i);
+	cr_assert(access(path, F_OK) || POISE_FLOWS_STAGE(rig.i->meta->flow_stage),
+		  "killed at step %u left %s", kill_at, path);
+}
+
+Test(resize, killed_while_it_turns_back)
+{
+	/* The size is told, roles have changed, the third table is there. */
+	static const unsigned int steps[] = {2, 3, 6};
+
+	open_small(400);
+	for (size_t k = 0; k < (place_emulated() ? 1 : 3); k++) {
+		char when[48];
+
+		kill_at = steps[k];
+		cr_assert_eq(resize_to(2 * SMALL), 400);
+		cr_assert(!resize_killed(4 * SMALL));
+		snprintf(when, sizeof(when), "killed at step %u", kill_at);
+		expect_silent(when);
+		expect_no_leftover();
+		ledger_talk_some(&l, 50);
+		expect_silent("loaded anew");
+		resize_to(4 * SMALL);
+		expect_silent("done after all");
+		resize_to(SMALL);
+		expect_silent("back");
+	}
+	ledger_talk_all(&l);
+	expect_right("at the end");
 	close_world();
 }

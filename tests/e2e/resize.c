@@ -11,6 +11,8 @@
 #define TRANSFERS 4
 #define BYTES	  "20000000"
 #define REQUESTS  1500
+/* The table is `flows_1` after one resize. */
+#define FLOWS_LEFT "/sys/fs/bpf/poise/default/v1/flows"
 
 Test(resize, under_real_traffic, .timeout = 120)
 {
@@ -43,5 +45,10 @@ Test(resize, under_real_traffic, .timeout = 120)
 		&s.lab, "lb1", 10,
 		"poise status --json | grep -q '\"flow_slots\":{\"used\":[0-9]*,\"limit\":65536}' "
 		"&& test $(ls /sys/fs/bpf/poise/default/v1 | grep -c ^flows) = 1");
+	/* What a resize leaves that is killed before it has begun. */
+	lab_must(&s.lab, "lb1",
+		 "bpftool map create " FLOWS_LEFT
+		 " type array key 4 value 64 entries 8192 name flows flags 0x400");
+	lab_until(&s.lab, "lb1", 10, "test ! -e " FLOWS_LEFT);
 	site_down(&s);
 }
