@@ -25,6 +25,8 @@ static __always_inline void beside_uncount(__u64 word)
 		return;
 	__sync_fetch_and_add(&c->opened, -1);
 	__sync_fetch_and_add(&c->closed, -1);
+	if (POISE_WORD_STATE(word) == POISE_FLOW_NEW && !flow_is_udp(word))
+		c->signal[POISE_BEGUN]--;
 }
 
 /* Brings the word with this tag, if it is not in its bucket, from the table beside. */

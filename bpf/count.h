@@ -3,6 +3,9 @@
  * What is counted: a line per member and CPU, and per service the reasons for drops. Gauges are
  * changed by atomic additions, since a packet may interrupt the sweeper on its CPU; packets and
  * bytes only ever by packets.
+ *
+ * A mode in which both directions are seen counts three more signals (maps/signals.h), where its
+ * own words change: UDP flows that begin, their first answer, and resets by the backend.
  */
 #ifndef POISE_COUNT_H
 #define POISE_COUNT_H
@@ -24,6 +27,16 @@ static __always_inline void count_packet(__u32 member, __u32 bytes)
 		return;
 	c->packets++;
 	c->bytes += bytes;
+}
+
+/* signal: enum poise_signal. Only ever by packets, as packets and bytes. */
+static __always_inline void count_signal(__u32 member, __u32 signal)
+{
+	__u32 place = count_place(member);
+	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+
+	if (c)
+		c->signal[signal & (POISE_SIGNALS - 1)]++;
 }
 
 /* The count of all CPUs, where there is one (hold.h). */

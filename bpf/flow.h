@@ -29,8 +29,32 @@ static __always_inline bool flow_is_live(__u64 word)
 	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
 }
 
+/* Member and state: a word in which nothing else changes, changes no count. */
+#define WORD_SAME (0xffffull << POISE_WORD_MEMBER_SHIFT | 7u << POISE_WORD_STATE_SHIFT)
+
 #define SWAP_FLOW   0x1 /* the slot now holds another flow, even if its member is the same */
 #define SWAP_PLACED 0x2 /* that has its place at the member already (hold.h) */
+
+/* What a TCP flow's new word tells of its backend, of which in direct modes nothing else is ever
+ * heard: who is not answered has nothing to say but its SYN again, and who was reset falls silent
+ * without a FIN. */
+static __always_inline void flow_signal(__u64 from, __u64 to, int how)
+{
+	__u32 was = POISE_WORD_STATE(from), is = POISE_WORD_STATE(to);
+	__u32 member = POISE_WORD_MEMBER(to);
+
+	if (flow_is_udp(to))
+		return;
+	if (how & SWAP_FLOW) {
+		if (is == POISE_FLOW_NEW)
+			count_signal(member, POISE_BEGUN);
+		return;
+	}
+	if (was == POISE_FLOW_NEW && is > POISE_FLOW_NEW)
+		count_signal(member, POISE_ANSWERED);
+	if (flow_is_live(from) && (is == POISE_FLOW_FIN || is == POISE_FLOW_RST))
+		count_signal(member, POISE_FINISHED);
+}
 
 /* Puts `to` in place of `from` and counts; 0 if somebody else was quicker. how: SWAP_*. */
 __noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int how)
@@ -39,6 +63,9 @@ __noinline int flow_swap(__u64 *word, __u64 from, __u64 to, int how)
 
 	if (!word || !__sync_bool_compare_and_swap(word, from, to))
 		return 0;
+	if (!(how & SWAP_FLOW) && !((from ^ to) & WORD_SAME))
+		return 1;
+	flow_signal(from, to, how);
 	was = flow_is_live(from);
 	is = flow_is_live(to);
 	if (!(how & SWAP_FLOW) && was == is && POISE_WORD_MEMBER(from) == POISE_WORD_MEMBER(to))

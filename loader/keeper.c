@@ -2,7 +2,7 @@
 /*
  * The keeper: once a second, all of the flow table is swept, in slices spread over that second;
  * then, under the lock, drains whose time has come end, ids of removed members are given back, and
- * what time has told about tracking is settled.
+ * what time has told about tracking is settled; and backends are judged by their flows.
  * What waits here (the lock, a grace period of some 10 ms, the disk) holds up nobody else.
  */
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "poised.h"
 
 #define NS_PER_S     1000000000ull
+#define NS_PER_MS    1000000ull
 #define SWEEP_SLICES 64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
 
 static __u64 clock_ns(clockid_t clock)
@@ -147,6 +148,13 @@ static int keeper_save(struct keeper *k, struct poise_error *err)
 	return 0;
 }
 
+/* Backends that are sick by their flows, or whose ejection is over. */
+static int keeper_eject(struct keeper *k, struct poise_error *err)
+{
+	return ejector_tick(k->ejector, k->instance, clock_ns(CLOCK_MONOTONIC) / NS_PER_MS,
+			    clock_ns(CLOCK_REALTIME), err);
+}
+
 static void *keeper_thread(void *arg)
 {
 	struct keeper *k = arg;
@@ -159,7 +167,8 @@ static void *keeper_thread(void *arg)
 		if (!keeper_sweep(k, start, &swept, &err))
 			return NULL;
 		if (err.code || keeper_housekeeping(k, &swept, &err) < 0 ||
-		    keeper_resize(k, &swept, &err) < 0 || keeper_save(k, &err) < 0)
+		    keeper_eject(k, &err) < 0 || keeper_resize(k, &swept, &err) < 0 ||
+		    keeper_save(k, &err) < 0)
 			fault(k, &err);
 		else
 			k->told_fault = false;
@@ -182,6 +191,7 @@ int keeper_start(struct keeper *k, const struct options *o, struct poise_error *
 	 */
 	k->saved = 0;
 	k->aging = aging_new();
+	k->ejector = ejector_new(k->instance);
 	pthread_mutex_init(&k->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -192,6 +202,7 @@ int keeper_start(struct keeper *k, const struct options *o, struct poise_error *
 		errno = rc;
 		poise_fail_errno(err, "cannot start a thread");
 		aging_free(k->aging);
+		ejector_free(k->ejector);
 		instance_close(k->instance);
 		return -1;
 	}
@@ -211,6 +222,7 @@ void keeper_stop(struct keeper *k)
 	pthread_cond_destroy(&k->wake);
 	pthread_mutex_destroy(&k->mutex);
 	aging_free(k->aging);
+	ejector_free(k->ejector);
 	instance_close(k->instance);
 	k->running = false;
 }

@@ -12,6 +12,7 @@
 
 #include "attach/attach.h"
 #include "boot.h"
+#include "eject.h"
 #include "fold.h"
 #include "health/checker.h"
 #include "net/gate.h"
@@ -110,6 +111,7 @@ struct keeper {
 	const struct options *options;
 	struct instance *instance; /* its own handle */
 	struct aging *aging;
+	struct ejector *ejector;
 	__u64 saved; /* generation of the last good state */
 	bool told_fault;
 };

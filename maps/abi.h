@@ -212,7 +212,7 @@ enum poise_rank {
 	POISE_RANK_DRAINING, /* weight 0 too */
 	POISE_RANK_SORRY,
 	POISE_RANK_SORRY_DRAINING,
-	POISE_RANK_FAILED, /* only fault: a failed check */
+	POISE_RANK_FAILED, /* only fault: a failed check, or it is ejected */
 	POISE_RANK_NOBODY, /* a rung only: there is nobody who may be chosen */
 	POISE_RANK_NEVER,  /* disabled, leaving, removed */
 };
@@ -430,7 +430,7 @@ struct poise_counter {
 	__u64 bytes;  /* of IP packets as they came */
 	__u64 opened; /* and closed: POISE_COUNT of them is the number */
 	__u64 closed;
-	__u64 sample[2]; /* latency: tag, ack, t0 (issue: latency) */
+	__u64 sample[2];	     /* latency: tag, ack, t0 (issue: latency) */
 	__u32 signal[POISE_SIGNALS]; /* what became of flows, modulo 2^32 */
 };
 

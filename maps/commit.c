@@ -142,7 +142,7 @@ static void write_member(struct commit *c, __u16 id, struct poise_member_conf *c
 		c->change->flows += flows_of(c->i, id);
 	if (!was || ladder_own_rank(old) != ladder_own_rank(conf) ||
 	    old->r.state != conf->r.state || old->admin != conf->admin ||
-	    old->health != conf->health)
+	    old->health != conf->health || !old->ejected != !conf->ejected)
 		conf->since = c->now;
 	open_once(c);
 	touch_service(c, conf->service);
@@ -215,6 +215,17 @@ static void await_checks(struct commit *c)
 			    poised_runs(c))
 				member->conf.health = POISE_HEALTH_CHECKING;
 		}
+	}
+}
+
+/* Likewise before slots are planned. */
+static void end_ejections(struct commit *c)
+{
+	for (size_t s = 0; s < c->cfg->services; s++) {
+		struct config_service *svc = c->cfg->service[s];
+
+		for (size_t m = 0; m < svc->members && !svc->conf.passive; m++)
+			config_member_pardon(&svc->member[m]);
 	}
 }
 
@@ -435,6 +446,7 @@ int instance_commit(struct instance *i, struct config *cfg, struct instance_chan
 	commit_begin(&c, i, cfg, change ? change : &unasked);
 	match(&c);
 	await_checks(&c);
+	end_ejections(&c);
 	rc = plan_patiently(&c, err);
 	if (!rc) {
 		commit_write(&c);

@@ -125,6 +125,14 @@ static size_t locate(const struct config *cfg, const char *name, bool *found)
 	return low;
 }
 
+struct config_service *config_service_by_id(const struct config *cfg, __u16 id)
+{
+	for (size_t s = 0; s < cfg->services; s++)
+		if (cfg->service[s]->id == id)
+			return cfg->service[s];
+	return NULL;
+}
+
 struct config_service *config_service_named(const struct config *cfg, const char *name)
 {
 	bool found;

@@ -98,6 +98,9 @@ void config_free(struct config *cfg);
 struct config_service *config_service_find(const struct config *cfg, const char *text,
 					   struct poise_error *err);
 struct config_service *config_service_named(const struct config *cfg, const char *name);
+/* By the ids of the instance that cfg was read from; NULL: there is none any more. */
+struct config_service *config_service_by_id(const struct config *cfg, __u16 id);
+struct config_member *config_member_by_id(const struct config_service *svc, __u16 id);
 /* Adds an empty service with every option at its default, forward unsaid (OPTION_UNSAID). */
 struct config_service *config_service_add(struct config *cfg, const char *name,
 					  enum poise_owner owner, struct poise_error *err);
@@ -132,6 +135,8 @@ void config_member_leave(struct config_service *svc, struct config_member *m, __
  * drain-timeout). */
 void config_member_admin(const struct config_service *svc, struct config_member *m,
 			 enum poise_admin admin, __u64 timeout, __u64 now);
+/* It is not ejected any more, and has not been. */
+void config_member_pardon(struct config_member *m);
 static inline bool config_member_leaving(const struct config_member *m)
 {
 	return m->conf.r.state == POISE_REC_LEAVING;
@@ -238,6 +243,13 @@ static inline __u32 config_fade_in(const struct poise_service_conf *conf)
 		       ? CONFIG_FADE_AUTO_MS
 		       : 0;
 }
+
+/* Why backends of such a service are not judged by their flows, whatever `passive` says, in words;
+ * NULL: they are. */
+const char *config_passive_obstacle(const struct poise_service_conf *conf);
+/* Why a backend is ejected, in at most CONFIG_EJECT_TEXT bytes. */
+char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size);
+#define CONFIG_EJECT_TEXT 96
 /* Every key of a service's check at its default: none is made. */
 void config_health_init(struct poise_health_conf *h);
 /* Forgets what checks found, if none is made any more. */

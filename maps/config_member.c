@@ -114,6 +114,21 @@ struct config_member *config_member_find(const struct config_service *svc, const
 	return m;
 }
 
+struct config_member *config_member_by_id(const struct config_service *svc, __u16 id)
+{
+	for (size_t m = 0; m < svc->members; m++)
+		if (svc->member[m].id == id)
+			return &svc->member[m];
+	return NULL;
+}
+
+void config_member_pardon(struct config_member *m)
+{
+	m->conf.ejected = POISE_FAULT_NONE;
+	m->conf.eject_time = 0;
+	m->conf.eject_until = 0;
+}
+
 static struct config_member *place(struct config_service *svc, size_t at)
 {
 	svc->member = config_grow(svc->member, svc->members, &svc->room, sizeof(*svc->member));

@@ -229,6 +229,8 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   "quic-id-length %u make %d",
 			   POISE_QUIC_CID_MAX, svc->conf.quic_offset, svc->conf.quic_length,
 			   svc->conf.quic_offset + svc->conf.quic_length);
+	} else if (svc->conf.eject_time > svc->conf.eject_max) {
+		poise_fail(err, POISE_E_CONFLICT, "eject-time is longer than eject-time-max");
 	} else if (!check_ranges(svc, err) && !config_health_validate(&svc->conf.health, err) &&
 		   !config_health_port(svc, err)) {
 		return check_members(svc, err);

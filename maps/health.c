@@ -3,19 +3,14 @@
 
 #include "store.h"
 
-/* The member that a change is about, if it is still the same. */
-static struct config_member *find(struct config *cfg, const struct instance_health *change)
+/* The member that a change is about, if it is still checked. */
+static struct config_member *find(const struct config *cfg, const struct instance_health *change)
 {
-	for (size_t s = 0; s < cfg->services; s++) {
-		struct config_service *svc = cfg->service[s];
+	const struct config_service *svc = config_service_by_id(cfg, change->service);
 
-		if (svc->id != change->service || svc->conf.health.type == POISE_CHECK_NONE)
-			continue;
-		for (size_t m = 0; m < svc->members; m++)
-			if (svc->member[m].id == change->member)
-				return &svc->member[m];
-	}
-	return NULL;
+	if (!svc || svc->conf.health.type == POISE_CHECK_NONE)
+		return NULL;
+	return config_member_by_id(svc, change->member);
 }
 
 static bool of_one_service(const struct instance_health *change, size_t n)

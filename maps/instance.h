@@ -146,6 +146,22 @@ struct instance_health {
 int instance_set_health(struct instance *i, const struct instance_health *change, size_t n,
 			struct poise_error *err);
 
+/* A member that is ejected, and why; or, with fault 0, not any more. */
+struct instance_ejection {
+	__u16 member;  /* id */
+	__u16 service; /* id */
+	__u8 fault;    /* enum poise_fault */
+	__u8 bad;      /* percent of its flows, ... */
+	__u8 median;   /* and of the pool's median */
+	__u32 flows;   /* of so many */
+	__u32 time;    /* ms */
+	__u64 until;   /* CLOCK_REALTIME ns */
+};
+
+/* n of them in one transaction; who is another one by now stays as it is. Lock held. */
+int instance_set_ejected(struct instance *i, const struct instance_ejection *change, size_t n,
+			 struct poise_error *err);
+
 /* Waits until every packet that could have seen an earlier state is done (membarrier GLOBAL), and
  * says so in meta.graced. About 10 ms. Lock held. */
 void instance_grace(struct instance *i);

@@ -22,7 +22,14 @@ enum poise_rank ladder_own_rank(const struct poise_member_conf *m)
 		return draining ? POISE_RANK_SORRY_DRAINING : POISE_RANK_SORRY;
 	if (draining)
 		return POISE_RANK_DRAINING;
-	return m->health == POISE_HEALTH_CHECKING ? POISE_RANK_CHECKING : POISE_RANK_UP;
+	if (m->health == POISE_HEALTH_CHECKING)
+		return POISE_RANK_CHECKING;
+	return m->ejected ? POISE_RANK_FAILED : POISE_RANK_UP;
+}
+
+bool ladder_ejected(const struct poise_member_conf *m)
+{
+	return m->health != POISE_HEALTH_DOWN && ladder_own_rank(m) == POISE_RANK_FAILED;
 }
 
 /* Whom only a check keeps from being up. */
@@ -43,6 +50,13 @@ void ladder_count(struct ladder *l, const struct poise_member_conf *m)
 {
 	l->at[ladder_own_rank(m)]++;
 	l->takers += is_taker(m);
+	l->ejected += ladder_ejected(m);
+}
+
+/* Ejections are guesses: they hold while somebody else is up. */
+bool ladder_pardons(const struct ladder *l)
+{
+	return l->ejected && !l->at[POISE_RANK_UP];
 }
 
 /* With nobody up it is for on-none-up to say. */
@@ -62,6 +76,8 @@ enum poise_rank ladder_rung(const struct ladder *l)
 {
 	enum poise_rank rung = POISE_RANK_UP;
 
+	if (ladder_pardons(l))
+		return rung;
 	while (rung < POISE_RANK_NOBODY && !l->at[rung])
 		rung++;
 	return rung == POISE_RANK_FAILED && refuses(l) ? POISE_RANK_NOBODY : rung;
@@ -77,6 +93,8 @@ enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_co
 	enum poise_rank rank = ladder_own_rank(m);
 
 	if (is_taker(m) && ladder_panics(l))
+		return POISE_RANK_UP;
+	if (ladder_pardons(l) && ladder_ejected(m))
 		return POISE_RANK_UP;
 	return rank == POISE_RANK_FAILED && refuses(l) ? POISE_RANK_NEVER : rank;
 }

@@ -3,7 +3,8 @@
  * Who of a service may be chosen (design rule 5): up, else not yet checked, else draining, else
  * sorry, else those whose only fault is a failed check. Each member has a rank of its own; the
  * service says what becomes of those that failed: as long as too few are up they count as up
- * (panic), and when nobody else is left they may be tried or not (on-none-up).
+ * (panic), and when nobody else is left they may be tried or not (on-none-up). Whoever is ejected
+ * (loader/health/passive.h) stands with those that failed while somebody is up, else with these.
  *
  * And whose flows go on: those of a member that may be chosen, of one that drains, and of one that
  * is down as on-down says.
@@ -22,6 +23,7 @@ struct ladder {
 	const struct poise_service_conf *conf;
 	__u32 at[POISE_RANK_NEVER + 1]; /* members by their own rank */
 	__u32 takers;			/* those that are up unless a check says otherwise */
+	__u32 ejected;			/* those that are up but for being ejected */
 };
 
 void ladder_begin(struct ladder *l, const struct poise_service_conf *conf);
@@ -31,6 +33,8 @@ void ladder_count(struct ladder *l, const struct poise_member_conf *m);
 enum poise_rank ladder_rung(const struct ladder *l);
 /* Some are up, but fewer than `panic` says of those that would be if all checks were good. */
 bool ladder_panics(const struct ladder *l);
+/* Nobody is up but those that are ejected: then they are. */
+bool ladder_pardons(const struct ladder *l);
 enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m);
 /* The member's word `live` (POISE_L_*) but for fading. */
 __u32 ladder_live(const struct ladder *l, const struct poise_member_conf *m);
@@ -44,5 +48,7 @@ const char *ladder_says(const struct ladder *l, char *buf, size_t size);
 
 /* The rank of a member by what is said of it alone. */
 enum poise_rank ladder_own_rank(const struct poise_member_conf *m);
+/* Whether it is only for being ejected that it is not up. */
+bool ladder_ejected(const struct poise_member_conf *m);
 
 #endif

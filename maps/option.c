@@ -107,7 +107,7 @@ const struct option *option_find(enum option_scope scope, const char *key)
 int option_unknown(enum option_scope scope, const char *key, const char *const *more, size_t n,
 		   struct poise_error *err)
 {
-	static const char *const later[] = {"hash", "passive"};
+	static const char *const later[] = {"hash"};
 	const char *keys[KEYS_MAX], *near;
 	size_t count = 0;
 

@@ -25,6 +25,7 @@
 #define CHECK_MIN	10	      /* ms: a hundred checks a second of one backend */
 #define CHECK_MAX	SECONDS(3600) /* rarer is no check */
 #define HOLD_MAX	SECONDS(86400)
+#define WINDOW_MAX	SECONDS(300)  /* what counts as soon */
 #define RUN_MAX		100	   /* results in a row */
 #define JITTER_MAX	50	   /* percent: more is another interval */
 #define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
@@ -296,6 +297,25 @@ const struct option poise_options[] = {
 	 .help = "While some backends are up, but fewer than this share of those that would be if "
 		 "all their checks were good, checks are not believed and all of these are "
 		 "used; 0%: never."},
+	{SERVICE(passive), .key = "passive", .type = OPTION_BOOL, .fallback = "yes",
+	 .argument = "yes|no",
+	 .help = "Whether a backend is ejected, that is, gets no new flows for a while, when far "
+		 "more of its flows fail than of the others'. Needs every flow recorded."},
+	{SERVICE(passive_window), .key = "passive-window", .type = OPTION_DURATION,
+	 .fallback = "5s", .min = SECONDS(1), .max = WINDOW_MAX, .argument = "DURATION",
+	 .help = "Flows of so long are compared, and of longer if there are few; twice in a row "
+		 "is enough."},
+	{SERVICE(max_ejected), .key = "max-ejected", .type = OPTION_PERCENT, .fallback = "1/3",
+	 .zero = "1/3", .min = 1, .max = 99, .argument = "1/3|PERCENT",
+	 .help = "The most of its backends that may be ejected at once, rounded down; never the "
+		 "last that is up."},
+	{SERVICE(eject_time), .key = "eject-time", .type = OPTION_DURATION, .fallback = "30s",
+	 .min = SECONDS(1), .max = HOLD_MAX, .argument = "DURATION",
+	 .help = "How long a backend is ejected; doubles each time, until it was back for ten "
+		 "times as long."},
+	{SERVICE(eject_max), .key = "eject-time-max", .type = OPTION_DURATION, .fallback = "5m",
+	 .min = SECONDS(1), .max = HOLD_MAX, .argument = "DURATION",
+	 .help = "The most that doubling leads to."},
 
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",

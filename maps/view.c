@@ -199,6 +199,8 @@ const char *instance_member_state(const struct instance *i, const struct config_
 		return "unresolved";
 	if (m->conf.health == POISE_HEALTH_CHECKING)
 		return "checking";
+	if (ladder_ejected(&m->conf))
+		return "ejected";
 	if (m->id && i->members[m->id].max_conns &&
 	    i->held[m->id] >= (poise_load)i->members[m->id].max_conns)
 		return "full";

@@ -220,6 +220,8 @@ struct poise_counter native_counts(const struct native *n, __u16 member)
 		sum.bytes += c->bytes;
 		sum.opened += POISE_COUNT(c->opened);
 		sum.closed += POISE_COUNT(c->closed);
+		for (int k = 0; k < POISE_SIGNALS; k++)
+			sum.signal[k] += c->signal[k];
 	}
 	return sum;
 }
