@@ -369,9 +369,11 @@ static int enable(struct cli *c, const struct backend_set *set)
 
 	if (cli_no_more(c))
 		return -1;
-	for (size_t i = 0; i < set->n; i++)
+	for (size_t i = 0; i < set->n; i++) {
 		config_member_admin(set->ref[i].svc, set->ref[i].member, POISE_ENABLED, 0,
 				    cli_now());
+		config_member_pardon(set->ref[i].member);
+	}
 	cli_say(c, "%s enabled; established flows stay where they are.",
 		what(set, text, sizeof(text)));
 	return end_and_wait(c, set, WAIT_UP);

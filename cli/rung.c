@@ -14,7 +14,7 @@ const char *shown_rung(const struct config_service *svc, char *buf, size_t size)
 	struct ladder ladder = instance_ladder(svc);
 	enum poise_rank rung = ladder_rung(&ladder);
 
-	if (rung == POISE_RANK_UP && !ladder_panics(&ladder))
+	if (rung == POISE_RANK_UP && !ladder_panics(&ladder) && !ladder_pardons(&ladder))
 		return NULL;
 	/* Nobody to choose is no news where nobody was added. */
 	if (rung == POISE_RANK_NOBODY && !svc->members)

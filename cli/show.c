@@ -13,7 +13,7 @@
 #define NS_PER_S	1000000000ull
 #define LISTENERS_SHOWN 4 /* more make the line longer than a screen; --exact and JSON have all */
 #define UNKNOWN		"-"
-#define CELL		128
+#define CELL		SHOWN_EJECTION /* the longest */
 
 enum group {
 	SERVICES,
@@ -153,14 +153,16 @@ CELL_OF(cell_unknown)
 	return UNKNOWN;
 }
 
-/* What is wrong with it if it is the network and not the backend, else what the last check found.
- */
+/* What is wrong with it if it is the network and not the backend, else why it is ejected, else what
+ * the last check found. */
 CELL_OF(cell_check)
 {
 	char took[32];
 
 	if (b->why[0])
 		return b->why;
+	if (ladder_ejected(&b->member->conf))
+		return shown_ejection(b, buf, CELL);
 	if (!b->check.at)
 		return UNKNOWN;
 	if (!b->check.good)
@@ -253,6 +255,7 @@ struct showing {
 	bool wanted[COLUMNS];
 	bool header;
 	size_t services;
+	bool named; /* one was asked for */
 	const struct config_service *last;
 };
 
@@ -367,13 +370,17 @@ static void say_notes(const struct cli *c, const struct showing *w)
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
 		while ((note = policy_note(&svc->conf, &at)))
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
+		note = config_passive_obstacle(&svc->conf);
+		if (note && svc->conf.passive && w->named)
+			fprintf(c->out, "%s: not judged by its flows: %s\n", svc->conf.name, note);
 	}
 }
 
 /* One frame: the state as it is now. */
 static int show_once(struct cli *c)
 {
-	struct showing w = {.header = !c->args.set[OPT_NO_HEADER]};
+	struct showing w = {.header = !c->args.set[OPT_NO_HEADER],
+			    .named = args_left(&c->args) > 0};
 
 	if (choose_columns(c, w.wanted) || cli_read(c))
 		return -1;

@@ -42,6 +42,10 @@ const char *shown_rung_word(const struct config_service *svc);
  * need. */
 const char *shown_rung(const struct config_service *svc, char *buf, size_t size);
 
+/* Why it is ejected and for how long. */
+const char *shown_ejection(const struct shown_backend *b, char *buf, size_t size);
+#define SHOWN_EJECTION (CONFIG_EJECT_TEXT + 32)
+
 /* A duration in microseconds, for people: 0.9ms, 120ms, 2.5s. */
 const char *shown_took(__u64 us, char *buf, size_t size);
 

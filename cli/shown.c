@@ -9,6 +9,8 @@
 #include "policy_notes.h"
 #include "show.h"
 
+#define NS_PER_S 1000000000ull
+
 static void add_stats(struct instance_stats *sum, const struct instance_stats *s)
 {
 	sum->flows += s->flows;
@@ -17,6 +19,8 @@ static void add_stats(struct instance_stats *sum, const struct instance_stats *s
 	sum->opened += s->opened;
 	sum->closed += s->closed;
 	sum->has_rates &= s->has_rates;
+	for (int i = 0; i < POISE_SIGNALS; i++)
+		sum->signal[i] += s->signal[i];
 	for (int i = 0; i < 2; i++) {
 		sum->new_flows[i] += s->new_flows[i];
 		sum->packets_rate[i] += s->packets_rate[i];
@@ -211,6 +215,8 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		break;
 	case OPTION_DURATION: add_duration(o, key, opt, n); break;
 	case OPTION_PERCENT:
+		if (!n && opt->zero) /* shown_json says the one in force */
+			break;
 		strncat(key, "_ratio", sizeof(key) - strlen(key) - 1);
 		json_add_real(o, key, (double)n / 1e2);
 		break;
@@ -271,6 +277,18 @@ const char *shown_took(__u64 us, char *buf, size_t size)
 	return buf;
 }
 
+const char *shown_ejection(const struct shown_backend *b, char *buf, size_t size)
+{
+	const struct poise_member_conf *m = &b->member->conf;
+	char why[CONFIG_EJECT_TEXT], left[32];
+	__u64 now = cli_now();
+
+	poise_format_age(m->eject_until > now ? (m->eject_until - now) / NS_PER_S : 0, left,
+			 sizeof(left));
+	snprintf(buf, size, "%s; back in %s", config_eject_words(m, why, sizeof(why)), left);
+	return buf;
+}
+
 static struct json_object *check_json(const struct poise_check_result *r)
 {
 	struct json_object *o = json_object_new_object();
@@ -280,6 +298,24 @@ static struct json_object *check_json(const struct poise_check_result *r)
 	json_add_u64(o, "in_a_row", r->in_a_row);
 	json_add_real(o, "duration_seconds", r->us / 1e6);
 	json_add_time(o, "at", r->at);
+	return o;
+}
+
+static struct json_object *ejection_json(const struct poise_member_conf *m)
+{
+	static const char *const words[POISE_FAULTS] = {
+		[POISE_FAULT_UNANSWERED] = "unanswered",
+		[POISE_FAULT_UNFINISHED] = "unfinished",
+		[POISE_FAULT_REFUSED] = "refused",
+	};
+	struct json_object *o = json_object_new_object();
+
+	json_add_known(o, "fault", m->ejected < POISE_FAULTS ? words[m->ejected] : NULL);
+	json_add_u64(o, "flows", m->eject_flows);
+	json_add_real(o, "bad_ratio", m->eject_bad / 1e2);
+	json_add_real(o, "median_ratio", m->eject_median / 1e2);
+	json_add_real(o, "time_seconds", m->eject_time / 1e3);
+	json_add_time(o, "until", m->eject_until);
 	return o;
 }
 
@@ -313,6 +349,8 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_stats(o, &b->stats, b->flows_known);
 	if (b->check.at)
 		json_object_object_add(o, "check", check_json(&b->check));
+	if (m->ejected)
+		json_object_object_add(o, "ejection", ejection_json(m));
 	return o;
 }
 
@@ -362,6 +400,10 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_add_u64(o, "table_size", config_table_size(s->service));
 	json_object_object_add(o, "notes", notes_json(conf));
 	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
+	json_object_object_del(o, "max_ejected_ratio");
+	json_add_real(o, "max_ejected_ratio",
+		      conf->max_ejected ? conf->max_ejected / 1e2 : 1.0 / 3);
+	json_add_known(o, "passive_obstacle", config_passive_obstacle(conf));
 	json_add_real(o, "fade_in_seconds", (double)config_fade_in(conf) / 1e3);
 	json_object_object_add(o, "health", health_json(&conf->health));
 	json_object_object_add(o, "listeners", json_listeners(s->service));

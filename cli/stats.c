@@ -74,6 +74,28 @@ static void counters(const struct cli *c, struct stats *s, const struct instance
 	counter(c, s, "flows closed", flows_known, t->closed, "by FIN, RST or silence");
 }
 
+/* What backends are judged by (passive). */
+static void signals(const struct cli *c, struct stats *s, const struct shown_backend *b)
+{
+	static const struct {
+		const char *name, *help;
+	} words[POISE_SIGNALS] = {
+		[POISE_BEGUN] = {"flows begun", "with a SYN"},
+		[POISE_ANSWERED] = {"flows answered", "of these, as their clients went on"},
+		[POISE_FINISHED] = {"flows finished", "by FIN or RST of their clients"},
+		[POISE_REFUSED] = {"flows refused", "by the backend's RST soon after"},
+	};
+	char why[SHOWN_EJECTION];
+
+	for (int k = 0; k < POISE_SIGNALS && b->flows_known; k++)
+		if (k != POISE_REFUSED || b->stats.signal[k])
+			counter(c, s, words[k].name, true, b->stats.signal[k], words[k].help);
+	if (b->member->conf.ejected)
+		table_row(&s->table, 1,
+			  (const char *const[]){"ejected", "", shown_ejection(b, why, sizeof(why))},
+			  3);
+}
+
 static void heading(struct stats *s, const char *what, const char *name, unsigned int group)
 {
 	char text[POISE_NAME_MAX + 16];
@@ -130,16 +152,25 @@ static int service_text(struct cli *c, const struct shown_service *v, struct sta
 			continue;
 		heading(s, "backend", b->name, 0);
 		counters(c, s, &b->stats, b->flows_known);
+		signals(c, s, b);
 	}
 	return 0;
 }
 
 static struct json_object *backend_stats_json(const struct shown_backend *b)
 {
+	static const char *const keys[POISE_SIGNALS] = {
+		[POISE_BEGUN] = "flows_begun_total",
+		[POISE_ANSWERED] = "flows_answered_total",
+		[POISE_FINISHED] = "flows_finished_total",
+		[POISE_REFUSED] = "flows_refused_total",
+	};
 	struct json_object *o = json_object_new_object();
 
 	json_add_known(o, "name", b->name);
 	json_add_stats(o, &b->stats, b->flows_known);
+	for (int k = 0; k < POISE_SIGNALS && b->flows_known; k++)
+		json_add_u64(o, keys[k], b->stats.signal[k]);
 	return o;
 }
 

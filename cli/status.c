@@ -102,7 +102,7 @@ static void judge_usage(struct status *s, const struct usage *u)
 
 static void judge_services(const struct cli *c, struct status *s)
 {
-	size_t unresolved = 0, without = 0;
+	size_t unresolved = 0, ejected = 0, without = 0;
 
 	for (size_t i = 0; i < c->config->services; i++) {
 		const struct config_service *svc = c->config->service[i];
@@ -115,6 +115,7 @@ static void judge_services(const struct cli *c, struct status *s)
 
 			up += !strncmp(state, "up", 2);
 			unresolved += !strncmp(state, "unresolved", 10);
+			ejected += !strcmp(state, "ejected");
 		}
 		if (ladder_panics(&ladder))
 			remark(&s->problems,
@@ -128,6 +129,9 @@ static void judge_services(const struct cli *c, struct status *s)
 	}
 	if (without > NAMED_SERVICES)
 		remark(&s->problems, "and of %zu more services", without - NAMED_SERVICES);
+	if (ejected)
+		remark(&s->notes, "%zu backend%s ejected (poise show)", ejected,
+		       ejected == 1 ? " is" : "s are");
 	if (unresolved)
 		remark(&s->notes, "%zu backend%s no next hop (poise show)", unresolved,
 		       unresolved == 1 ? " has" : "s have");

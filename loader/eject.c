@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "../maps/ladder.h"
-#include "../maps/text.h"
 #include "health/passive.h"
-#include "log.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -252,27 +250,6 @@ static void look_at(struct ejector *e, const struct instance *i, const struct co
 	pool_close(&p);
 }
 
-static void tell(const struct ejector *e, const struct instance_ejection *to)
-{
-	const struct config_service *svc = config_service_by_id(e->cfg, to->service);
-	const struct config_member *m = config_member_by_id(svc, to->member);
-	struct poise_member_conf why = {.ejected = to->fault,
-					.eject_flows = to->flows,
-					.eject_bad = to->bad,
-					.eject_median = to->median};
-	char backend[POISE_ENDPOINT_TEXT], words[CONFIG_EJECT_TEXT], time[POISE_WORD_TEXT];
-
-	poise_format_endpoint(&m->conf.addr, m->conf.port, backend, sizeof(backend));
-	if (to->fault)
-		log_line(LOG_LEVEL_WARNING, "service \"%s\": backend %s is ejected for %s: %s",
-			 svc->conf.name, backend,
-			 poise_format_duration(to->time, time, sizeof(time)),
-			 config_eject_words(&why, words, sizeof(words)));
-	else
-		log_line(LOG_LEVEL_INFO, "service \"%s\": backend %s is ejected no longer",
-			 svc->conf.name, backend);
-}
-
 static int store(struct ejector *e, struct instance *i, struct poise_error *err)
 {
 	int rc;
@@ -283,8 +260,6 @@ static int store(struct ejector *e, struct instance *i, struct poise_error *err)
 		return -1;
 	rc = instance_set_ejected(i, e->change, e->changes, err);
 	instance_unlock(i);
-	for (size_t k = 0; k < e->changes && !rc; k++)
-		tell(e, &e->change[k]);
 	return rc;
 }
 

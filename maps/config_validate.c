@@ -201,6 +201,7 @@ static const char *record_key(const struct config_service *svc)
 static int check_service(const struct config_service *svc, struct poise_error *err)
 {
 	size_t members = config_members_in(svc);
+	char time[POISE_WORD_TEXT], most[POISE_WORD_TEXT];
 
 	if (svc->conf.forward == OPTION_UNSAID) {
 		poise_fail(err, POISE_E_BAD_VALUE, "its forward mode must be said");
@@ -230,7 +231,9 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   POISE_QUIC_CID_MAX, svc->conf.quic_offset, svc->conf.quic_length,
 			   svc->conf.quic_offset + svc->conf.quic_length);
 	} else if (svc->conf.eject_time > svc->conf.eject_max) {
-		poise_fail(err, POISE_E_CONFLICT, "eject-time is longer than eject-time-max");
+		poise_fail(err, POISE_E_CONFLICT, "eject-time %s is longer than eject-time-max %s",
+			   poise_format_duration(svc->conf.eject_time, time, sizeof(time)),
+			   poise_format_duration(svc->conf.eject_max, most, sizeof(most)));
 	} else if (!check_ranges(svc, err) && !config_health_validate(&svc->conf.health, err) &&
 		   !config_health_port(svc, err)) {
 		return check_members(svc, err);

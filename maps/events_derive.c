@@ -60,6 +60,22 @@ static void tell_health(struct instance *i, __u16 id, const struct poise_member_
 		    r.at && r.good == up ? r.words : "");
 }
 
+static void tell_ejection(struct instance *i, const struct poise_member_conf *was,
+			  const struct poise_member_conf *is)
+{
+	char why[CONFIG_EJECT_TEXT], time[POISE_WORD_TEXT], words[POISE_EVENT_WORDS];
+
+	if (!is->ejected == !was->ejected)
+		return;
+	poise_format_duration(was->ejected ? was->eject_time : is->eject_time, time, sizeof(time));
+	if (is->ejected)
+		snprintf(words, sizeof(words), "for %s, %s", time,
+			 config_eject_words(is, why, sizeof(why)));
+	else
+		snprintf(words, sizeof(words), "it was ejected for %s", time);
+	tell_member(i, is->ejected ? POISE_EVENT_EJECTED : POISE_EVENT_READMITTED, is, words);
+}
+
 static bool same_backend(const struct poise_member_conf *a, const struct poise_member_conf *b)
 {
 	return a->service == b->service && a->port == b->port &&
@@ -82,6 +98,7 @@ void events_of_member(struct instance *i, __u16 id, const struct poise_member_co
 		return;
 	tell_admin(i, &was, &is);
 	tell_health(i, id, &was, &is);
+	tell_ejection(i, &was, &is);
 }
 
 static void tell_service(struct instance *i, __u16 id, enum poise_event_kind kind,

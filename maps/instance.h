@@ -208,6 +208,7 @@ struct instance_stats {
 	__u64 packets, bytes, opened, closed;
 	bool has_rates;
 	double new_flows[2], packets_rate[2], bytes_rate[2]; /* per second, over 1 s and 60 s */
+	__u32 signal[POISE_SIGNALS];			     /* modulo 2^32 */
 };
 
 void instance_member_stats(const struct instance *i, __u16 member, struct instance_stats *s);

@@ -21,7 +21,10 @@ const char *ladder_rung_word(enum poise_rank rung)
 
 static const char *up(const struct ladder *l, char *buf, size_t size)
 {
-	if (ladder_panics(l))
+	if (ladder_pardons(l))
+		snprintf(buf, size, "no backend is up but the %u ejected: they serve all the same",
+			 l->ejected);
+	else if (ladder_panics(l))
 		snprintf(buf, size,
 			 "%u of %u backends up, fewer than panic %u%%: all of them serve",
 			 l->at[POISE_RANK_UP], l->takers, l->conf->panic);

@@ -51,6 +51,8 @@ void instance_member_stats(const struct instance *i, __u16 member, struct instan
 		s->bytes += c->bytes;
 		s->opened += POISE_COUNT(c->opened);
 		s->closed += POISE_COUNT(c->closed);
+		for (int k = 0; k < POISE_SIGNALS; k++)
+			s->signal[k] += c->signal[k];
 	}
 	s->flows = (__s64)(s->opened - s->closed);
 	s->has_rates = is_fresh(rate->at, RATES_FRESH);

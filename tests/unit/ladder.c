@@ -154,16 +154,17 @@ Test(ladder, the_better_of_two_serves)
 /* ---- pools ------------------------------------------------------------------------------------*/
 
 /* A member a letter: Up, Checking, Failed (down), Draining, Weight 0, diSabled, soRry, down And
- * sorry, Leaving, leaving and down (X). */
+ * sorry, Leaving, leaving and down (X); Ejected, and sO though not yet checked. */
 static void member(struct poise_member_conf *m, char letter)
 {
 	m->r.state = strchr("LX", letter) ? POISE_REC_LEAVING : POISE_REC_USED;
 	m->weight = letter != 'W';
 	m->sorry = letter == 'R' || letter == 'A';
 	m->admin = letter == 'D' ? POISE_DRAINING : letter == 'S' ? POISE_DISABLED : POISE_ENABLED;
-	m->health = strchr("FAX", letter) ? POISE_HEALTH_DOWN
-		    : letter == 'C'	  ? POISE_HEALTH_CHECKING
-					  : POISE_HEALTH_UP;
+	m->health = strchr("FAX", letter)  ? POISE_HEALTH_DOWN
+		    : strchr("CO", letter) ? POISE_HEALTH_CHECKING
+					   : POISE_HEALTH_UP;
+	m->ejected = strchr("EO", letter) ? POISE_FAULT_UNANSWERED : POISE_FAULT_NONE;
 }
 
 struct made {
@@ -222,6 +223,16 @@ static const struct {
 	{"RCFF", " *  ", 0, 0, POISE_RANK_CHECKING, false},
 	{"RRAF", "**  ", 0, 0, POISE_RANK_SORRY, false},
 	{"SSLX", "    ", 100, 0, POISE_RANK_NOBODY, false},
+	/* ejected: not while somebody is up, but before whoever is no better than a guess */
+	{"UUUE", "*** ", 0, 0, POISE_RANK_UP, false},
+	{"UEEE", "*   ", 0, 1, POISE_RANK_UP, false},
+	{"UUUE", "****", 100, 0, POISE_RANK_UP, true},
+	{"FFFE", "   *", 0, 0, POISE_RANK_UP, false},
+	{"FFFE", "   *", 100, 1, POISE_RANK_UP, false},
+	{"CDRE", "   *", 0, 0, POISE_RANK_UP, false},
+	{"EEEE", "****", 0, 1, POISE_RANK_UP, false},
+	{"UO", "* ", 0, 0, POISE_RANK_UP, false},
+	{"FO", " *", 0, 0, POISE_RANK_CHECKING, false},
 	{"", "", 100, 0, POISE_RANK_NOBODY, false},
 };
 
@@ -282,6 +293,9 @@ static const struct {
 	{"FF", POISE_ON_DOWN_RESET, POISE_UDP_MOVE, 0, 1, RESET},
 	{"FF", POISE_ON_DOWN_KEEP, POISE_UDP_MOVE, 0, 1, TCP},
 	{"FR", POISE_ON_DOWN_RESET, POISE_UDP_MOVE, 0, 0, RESET},
+	/* ejected is not down */
+	{"EU", POISE_ON_DOWN_RESET, POISE_UDP_MOVE, 0, 0, TCP | UDP},
+	{"EF", POISE_ON_DOWN_RESET, POISE_UDP_MOVE, 0, 1, TCP | UDP},
 };
 
 Test(ladder, whose_flows_go_on)
