@@ -2,6 +2,7 @@
 #include "target.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define NS_PER_MS 1000000
@@ -95,9 +96,28 @@ static void end_probe(struct target *t)
 	t->probe = NULL;
 }
 
+/* All but when, how often and how patiently. */
+static bool asks_the_same(const struct target_about *a, const struct target_about *b)
+{
+	struct poise_health_conf conf = a->conf;
+
+	conf.interval = b->conf.interval;
+	conf.fast_interval = b->conf.fast_interval;
+	conf.timeout = b->conf.timeout;
+	conf.rise = b->conf.rise;
+	conf.fall = b->conf.fall;
+	conf.jitter = b->conf.jitter;
+	conf.hold_down = b->conf.hold_down;
+	conf.hold_max = b->conf.hold_max;
+	return a->port == b->port && !memcmp(&conf, &b->conf, sizeof(conf));
+}
+
 void target_change(struct target *t, const struct target_about *about)
 {
 	end_probe(t);
+	/* Answers to another question say nothing of this one: `fall` or `rise` of them decide. */
+	if (!asks_the_same(&t->about, about))
+		t->state.good = t->state.bad = 0;
 	t->about = *about;
 	next_at(t, 0);
 }

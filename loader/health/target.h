@@ -40,7 +40,8 @@ struct target {
 struct target *target_start(struct prober *r, uv_loop_t *loop, const struct target_about *about,
 			    enum poise_health known, void (*told)(void *, struct target *, bool),
 			    void *ctx);
-/* Goes on under other rules; a probe under way is begun anew. State and count stay. */
+/* Goes on under other rules; a probe under way is begun anew. The state stays, and so does the
+ * count of results if what is asked is the same. */
 void target_change(struct target *t, const struct target_about *about);
 /* t is gone in the loop's next turn. */
 void target_stop(struct target *t);
