@@ -3,46 +3,15 @@
 #include "event.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "../maps/events.h"
 #include "transact.h"
 
-#define NS_PER_S  1000000000ull
-#define NS_PER_MS 1000000ull
-#define TIME_TEXT 40
-
-/* RFC 3339 with milliseconds, UTC. */
-static const char *format_time(__u64 realtime_ns, char buf[TIME_TEXT])
-{
-	time_t s = (time_t)(realtime_ns / NS_PER_S);
-	char seconds[32] = "";
-	struct tm tm;
-
-	if (gmtime_r(&s, &tm))
-		strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf, TIME_TEXT, "%s.%03lluZ", seconds, realtime_ns / NS_PER_MS % 1000);
-	return buf;
-}
-
 void event_print(struct cli *c, const struct poise_event *e)
 {
-	char when[TIME_TEXT], text[EVENTS_TEXT];
+	char when[EVENTS_TIME], text[EVENTS_TEXT];
 
-	fprintf(c->out, "%s %s\n", format_time(e->at, when), events_words(e, text, sizeof(text)));
-}
-
-static const char *object_word(int kind)
-{
-	switch (kind) {
-	case POISE_EVENT_CLAIMED:
-	case POISE_EVENT_RELEASED:
-	case POISE_EVENT_ANNOUNCED:
-	case POISE_EVENT_WITHDRAWN: return "address";
-	case POISE_EVENT_ATTACHED:
-	case POISE_EVENT_DETACHED: return "device";
-	}
-	return "backend";
+	fprintf(c->out, "%s %s\n", events_time(e->at, when), events_words(e, text, sizeof(text)));
 }
 
 static void add_user(struct json_object *o, const struct poise_event *e)
@@ -58,14 +27,15 @@ static void add_user(struct json_object *o, const struct poise_event *e)
 struct json_object *event_json(const struct poise_event *e)
 {
 	struct json_object *o = json_object_new_object();
-	char when[TIME_TEXT], text[EVENTS_TEXT];
+	char when[EVENTS_TIME], text[EVENTS_TEXT];
 
 	json_add_known(o, "event", events_name(e->kind));
 	json_add_u64(o, "number", e->number);
-	json_add_known(o, "at", format_time(e->at, when));
+	json_add_known(o, "at", events_time(e->at, when));
 	json_add_u64(o, "generation", e->generation);
 	json_add_known(o, "service", e->service);
-	json_add_known(o, object_word(e->kind), e->object);
+	if (e->object[0])
+		json_add_known(o, events_object_word(e->kind), e->object);
 	if (e->kind == POISE_EVENT_RUNG || e->kind == POISE_EVENT_RUNG_WORSE) {
 		json_add_known(o, "rung", ladder_rung_word(e->rung));
 		json_add_known(o, "rung_before", ladder_rung_word(e->rung_was));

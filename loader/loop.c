@@ -44,7 +44,7 @@ static void on_fold(uv_timer_t *timer)
 
 	fold_run(&p->fold, i->own, i->others, i->meta->members);
 	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
-	herald_tick(&p->herald);
+	herald_tick(&p->herald, p->follow.cfg);
 	if (follow_tick(&p->follow)) {
 		fold_members(&p->fold, p->follow.cfg);
 		look_at_devices(p); /* what can be served again is announced at once */

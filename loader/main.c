@@ -40,7 +40,7 @@ static int start_instance(struct poised *p, struct poise_error *err)
 	rc = attach_load(&p->instance, &p->options.where, boot.cfg, &created, err);
 	if (rc < 0)
 		goto out;
-	herald_open(&p->herald, p->instance);
+	herald_open(&p->herald, p->instance, p->options.notify);
 	events_object(p->instance, POISE_EVENT_STARTED, NULL, "version %s, process %d, %s",
 		      POISE_VERSION, (int)getpid(),
 		      created ? "maps made" : "maps taken over, program replaced");
@@ -99,7 +99,7 @@ static int run(struct poised *p, struct poise_error *err)
 	keeper_stop(&p->keeper);
 	say_who(p->instance, 0);
 	events_object(p->instance, POISE_EVENT_STOPPED, NULL, "packets are forwarded on");
-	herald_tick(&p->herald);
+	herald_close(&p->herald, p->follow.cfg);
 close:
 	free(p->rates);
 	fold_free(&p->fold);

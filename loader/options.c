@@ -20,6 +20,7 @@ static const struct {
 	{'p', "pin", "DIR", "where its maps are pinned (" POISE_PIN_ROOT ")"},
 	{'s', "state", "DIR", "where the last good state is kept (" POISED_STATE ")"},
 	{'l', "log-level", "LEVEL", "error, warning, notice, info or debug (info)"},
+	{'N', "notify", "COMMAND", "run with every event, without a shell"},
 	{'f', "foreground", NULL, "never fork; this is how poised always runs"},
 	{'n', "check-config", NULL, "read the file, say what is wrong with it, and exit"},
 	{'w', "withdraw-detached", NULL,
@@ -46,6 +47,14 @@ void options_help(void)
 	printf("\nSIGHUP applies the file again. See poised(8).\n");
 }
 
+static int notify_check(const char *command, struct poise_error *err)
+{
+	if (strlen(command) >= POISE_NOTIFY)
+		return poise_fail(err, POISE_E_USAGE, "--notify: longer than %d bytes",
+				  POISE_NOTIFY - 1);
+	return config_command_check(command, err) ? poise_error_about(err, "--notify") : 0;
+}
+
 static int option_take(struct options *o, int letter, const char *value, struct poise_error *err)
 {
 	switch (letter) {
@@ -63,6 +72,7 @@ static int option_take(struct options *o, int letter, const char *value, struct 
 				err, POISE_E_USAGE,
 				"--log-level %s: not error, warning, notice, info or debug", value);
 		break;
+	case 'N': o->notify = value; return notify_check(value, err);
 	case 'f': break;
 	case 'n': o->what = OPTIONS_CHECK; break;
 	case 'w': o->what = OPTIONS_WITHDRAW; break;

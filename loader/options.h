@@ -15,6 +15,7 @@ struct options {
 	const char *state;    /* directory of the last good state */
 	struct instance_where where;
 	int log_level;
+	const char *notify; /* a command that is told of every event; NULL: none */
 	enum { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_WITHDRAW, OPTIONS_HELP, OPTIONS_VERSION } what;
 };
 

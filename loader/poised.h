@@ -18,6 +18,7 @@
 #include "net/gate.h"
 #include "../maps/aging.h"
 #include "../maps/events.h"
+#include "notify.h"
 #include "options.h"
 #include "rate.h"
 
@@ -119,16 +120,20 @@ struct keeper {
 int keeper_start(struct keeper *k, const struct options *o, struct poise_error *err);
 void keeper_stop(struct keeper *k);
 
-/* ---- herald: what happens, to the log
- * --------------------------------------------------------------*/
+/* ---- herald: what happens, to the log and to commands
+ * ----------------------------------------------------------*/
 struct herald {
 	struct instance *instance;
+	const char *command; /* told of every event; NULL: none */
 	struct events_reader reader;
+	struct notify notify;
 };
 
 /* Of what happens from now on. */
-void herald_open(struct herald *h, struct instance *i);
-void herald_tick(struct herald *h);
+void herald_open(struct herald *h, struct instance *i, const char *command);
+/* cfg is in force, for the services' keys; NULL: not known. */
+void herald_tick(struct herald *h, const struct config *cfg);
+void herald_close(struct herald *h, const struct config *cfg);
 
 /* ---- loop
  * ---------------------------------------------------------------------------------------*/

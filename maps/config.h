@@ -251,6 +251,8 @@ const char *config_passive_obstacle(const struct poise_service_conf *conf);
 char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size);
 #define CONFIG_EJECT_TEXT 96
 /* Every key of a service's check at its default: none is made. */
+/* Whether a command splits into words, of which there is one. */
+int config_command_check(const char *command, struct poise_error *err);
 void config_health_init(struct poise_health_conf *h);
 /* Forgets what checks found, if none is made any more. */
 void config_health_forget(struct config_service *svc);

@@ -6,10 +6,12 @@
 #include <arpa/inet.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config_priv.h"
 #include "option.h"
+#include "split.h"
 #include "status.h"
 #include "text.h"
 
@@ -92,6 +94,21 @@ static int check_times(const struct poise_health_conf *h, struct poise_error *er
 	return 0;
 }
 
+int config_command_check(const char *command, struct poise_error *err)
+{
+	char *text = strdup(command), **words = NULL;
+	int n;
+
+	if (!text)
+		abort();
+	n = split_words(text, &words, err);
+	if (!n)
+		poise_fail(err, POISE_E_BAD_VALUE, "there is no command in it");
+	free(words);
+	free(text);
+	return n > 0 ? 0 : -1;
+}
+
 static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
 {
 	char why[POISE_CHECK_WORDS];
@@ -103,6 +120,8 @@ static int check_texts(const struct poise_health_conf *h, struct poise_error *er
 				       "no list of statuses, like 200-399,404");
 	if (h->path[0] && h->path[0] != '/')
 		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path, "a path begins with /");
+	if (h->command[0] && config_command_check(h->command, err))
+		return poise_error_about(err, "command");
 	if (!h->regex[0])
 		return 0;
 	failed = regcomp(&compiled, h->regex, REG_EXTENDED | REG_NOSUB);

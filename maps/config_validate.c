@@ -198,6 +198,13 @@ static const char *record_key(const struct config_service *svc)
 	return config_record_key(&conf);
 }
 
+static int check_notify(const struct config_service *svc, struct poise_error *err)
+{
+	if (!svc->conf.notify[0] || !config_command_check(svc->conf.notify, err))
+		return 0;
+	return poise_error_about(err, "notify");
+}
+
 static int check_service(const struct config_service *svc, struct poise_error *err)
 {
 	size_t members = config_members_in(svc);
@@ -234,7 +241,8 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 		poise_fail(err, POISE_E_CONFLICT, "eject-time %s is longer than eject-time-max %s",
 			   poise_format_duration(svc->conf.eject_time, time, sizeof(time)),
 			   poise_format_duration(svc->conf.eject_max, most, sizeof(most)));
-	} else if (!check_ranges(svc, err) && !config_health_validate(&svc->conf.health, err) &&
+	} else if (!check_ranges(svc, err) && !check_notify(svc, err) &&
+		   !config_health_validate(&svc->conf.health, err) &&
 		   !config_health_port(svc, err)) {
 		return check_members(svc, err);
 	}

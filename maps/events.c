@@ -52,23 +52,55 @@ bool events_bad(int kind)
 	return kinds[known(kind)].bad;
 }
 
+const char *events_object_word(int kind)
+{
+	if (kind <= POISE_EVENT_HOP_LOST)
+		return "backend";
+	if (kind >= POISE_EVENT_CLAIMED && kind <= POISE_EVENT_RELEASED)
+		return "address";
+	return kind == POISE_EVENT_ATTACHED || kind == POISE_EVENT_DETACHED ? "device" : "";
+}
+
+/* A kind is named after what it is of, and the state. */
+const char *events_state(const struct poise_event *e)
+{
+	static const char *const of[] = {"backend-", "next-",	"service-",
+					 "address-", "device-", "poised-"};
+	const char *name = events_name(e->kind);
+
+	if (e->kind == POISE_EVENT_RUNG || e->kind == POISE_EVENT_RUNG_WORSE)
+		return ladder_rung_word(e->rung);
+	for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++)
+		if (!strncmp(name, of[k], strlen(of[k])))
+			return name + strlen(of[k]);
+	return name;
+}
+
+char *events_time(__u64 realtime_ns, char buf[EVENTS_TIME])
+{
+	time_t s = (time_t)(realtime_ns / NS_PER_S);
+	char seconds[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&s, &tm))
+		strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf, EVENTS_TIME, "%s.%03lluZ", seconds, realtime_ns / NS_PER_MS % 1000);
+	return buf;
+}
+
 /* What it is about, as messages name it. */
 static int subject(const struct poise_event *e, char *buf, size_t size)
 {
-	switch (e->kind) {
-	case POISE_EVENT_ANNOUNCED:
-	case POISE_EVENT_WITHDRAWN:
-	case POISE_EVENT_CLAIMED:
-	case POISE_EVENT_RELEASED: return snprintf(buf, size, "address %s", e->object);
-	case POISE_EVENT_ATTACHED:
-	case POISE_EVENT_DETACHED: return snprintf(buf, size, "device %s", e->object);
-	case POISE_EVENT_CHANGE: return snprintf(buf, size, "user %u", e->uid);
-	case POISE_EVENT_STARTED:
-	case POISE_EVENT_STOPPED: return snprintf(buf, size, "poised");
-	}
-	if (e->object[0])
-		return snprintf(buf, size, "service \"%s\": backend %s", e->service, e->object);
-	return snprintf(buf, size, "service \"%s\"", e->service);
+	const char *what = events_object_word(e->kind);
+
+	if (e->kind == POISE_EVENT_CHANGE)
+		return snprintf(buf, size, "user %u", e->uid);
+	if (e->kind == POISE_EVENT_STARTED || e->kind == POISE_EVENT_STOPPED)
+		return snprintf(buf, size, "poised");
+	if (!e->service[0])
+		return snprintf(buf, size, "%s %s", what, e->object);
+	return snprintf(buf, size, "service \"%s\"%s%s%s%s", e->service, *what ? ": " : "", what,
+			*what ? " " : "", e->object);
 }
 
 char *events_words(const struct poise_event *e, char *buf, size_t size)

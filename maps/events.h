@@ -61,6 +61,13 @@ bool events_next(struct events_reader *r, const struct instance *i, struct poise
 
 /* The name of a kind: "backend-down"; "?" if there is no such. */
 const char *events_name(int kind);
+/* What its object is: "backend", "address", "device"; "" where it has none. */
+const char *events_object_word(int kind);
+/* What it says of the state of what it is about, in a word or two: up, withdrawn, nobody. */
+const char *events_state(const struct poise_event *e);
+/* A time as RFC 3339 has it, UTC, with milliseconds. */
+#define EVENTS_TIME 40 /* bytes with NUL */
+char *events_time(__u64 realtime_ns, char buf[EVENTS_TIME]);
 /* Whether it is worth a warning. */
 bool events_bad(int kind);
 /* The event as a sentence, without its time: service "web": backend 10.0.0.1 is down: refused. */

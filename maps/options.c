@@ -317,6 +317,12 @@ const struct option poise_options[] = {
 	 .min = SECONDS(1), .max = HOLD_MAX, .argument = "DURATION",
 	 .help = "The most that doubling leads to."},
 
+	{SERVICE(notify), .key = "notify", .type = OPTION_STRING, .fallback = "",
+	 .max = POISE_NOTIFY - 1, .argument = "COMMAND",
+	 .help = "Run by poised, without a shell and without privileges, with each event of the "
+		 "service in its environment: POISE_EVENT, POISE_STATE, POISE_BACKEND, "
+		 "POISE_REASON and others."},
+
 	{BACKEND(weight), .key = "weight", .type = OPTION_U16, .fallback = "1", .max = 65535,
 	 .argument = "0..65535",
 	 .help = "Share of new flows relative to the other backends; 0: no new flows."},

@@ -82,6 +82,8 @@ enum poise_on_none_up {
 #define POISE_UNTRACKED_UDP 0x1
 #define POISE_UNTRACKED_TCP 0x2
 
+#define POISE_NOTIFY 256 /* bytes of a command with its arguments and NUL */
+
 /* Durations are milliseconds in configuration records. */
 struct poise_service_conf {
 	struct poise_record r;
@@ -138,10 +140,11 @@ struct poise_service_conf {
 	__u8 passive;	  /* backends are judged by their flows */
 	__u8 max_ejected; /* percent of those that are up; 0: a third */
 	__u8 spare0;
-	__u32 passive_window; /* ms: flows of so long are compared */
-	__u32 eject_time;     /* ms: of a first ejection */
-	__u32 eject_max;      /* ms: of any */
-	__u8 spare[752];
+	__u32 passive_window;	   /* ms: flows of so long are compared */
+	__u32 eject_time;	   /* ms: of a first ejection */
+	__u32 eject_max;	   /* ms: of any */
+	char notify[POISE_NOTIFY]; /* a command that is told of events; empty: none */
+	__u8 spare[496];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };

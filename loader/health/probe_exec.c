@@ -1,85 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Type exec: a command ends with status 0. No shell; no descriptor, no capability and no way to get
- * one; a process group of its own, all of which is killed when the probe ends. The first line that
- * it prints is the answer's words. At most EXEC_MAX run at once, the others wait for their turn,
- * and their time-out with them.
+ * Type exec: a command (child.h) ends with status 0. All of its process group is killed when the
+ * probe ends. The first line that it prints is the answer's words. At most EXEC_MAX run at once,
+ * the others wait for their turn, and their time-out with them.
  *
  * The environment says what is asked about: POISE_ADDRESS, POISE_PORT.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "maps/split.h"
+#include "child.h"
 #include "maps/text.h"
 #include "probe_priv.h"
 
-#define EXEC_FAILED 127
-#define CLOSE_RANGE                                                                                \
-	436 /* the system call's number, one for all machines; glibc has it from 2.34              \
-	     */
 #define PIDFD_OPEN   434
-#define ENVIRONMENT  4
 #define VARIABLE_MAX (POISE_ADDR_TEXT + 16)
 
-/* In the child, between fork and exec: system calls alone. */
-static void become(int out)
-{
-	const struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[2] = {{0}};
-	int null = open("/dev/null", O_RDONLY);
-	sigset_t signals;
-
-	setpgid(0, 0);
-	sigemptyset(&signals);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(out, STDERR_FILENO) < 0 || syscall(CLOSE_RANGE, 3, ~0u, 0))
-		_exit(EXEC_FAILED);
-	/* Without new privileges root's exec gets back none of what is given up here. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
-		_exit(EXEC_FAILED);
-}
-
-/* The child; -1: none. out is the end of a pipe that it prints to. */
+/* -1: none. out is the end of a pipe that it prints to. */
 static pid_t spawn(const struct probe *p, int out)
 {
-	char command[POISE_CHECK_PATH], **words, addr[POISE_ADDR_TEXT];
-	char variables[2][VARIABLE_MAX];
-	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	char *environment[ENVIRONMENT] = {path, variables[0], variables[1], NULL};
-	pid_t pid;
+	char address[VARIABLE_MAX], port[VARIABLE_MAX], addr[POISE_ADDR_TEXT];
+	char *variables[] = {address, port, NULL};
 
-	snprintf(command, sizeof(command), "%s", p->want.conf->command);
-	if (split_words(command, &words, NULL) <= 0) {
-		free(words);
-		errno = EINVAL;
-		return -1;
-	}
-	snprintf(variables[0], VARIABLE_MAX, "POISE_ADDRESS=%s",
+	snprintf(address, sizeof(address), "POISE_ADDRESS=%s",
 		 poise_format_addr(&p->want.addr, addr, sizeof(addr)));
-	snprintf(variables[1], VARIABLE_MAX, "POISE_PORT=%u", p->want.port);
-	pid = fork();
-	if (pid) {
-		free(words);
-		if (pid > 0)
-			setpgid(pid, pid); /* both do: neither can know who comes first */
-		return pid;
-	}
-	become(out);
-	execvpe(words[0], words, environment);
-	dprintf(STDOUT_FILENO, "%s: %s\n", words[0], strerror(errno));
-	_exit(EXEC_FAILED);
+	snprintf(port, sizeof(port), "POISE_PORT=%u", p->want.port);
+	return child_start(p->want.conf->command, variables, out);
 }
 
 /* The first line of what was printed, without what a terminal would act on. */
@@ -200,7 +152,7 @@ static void bury(struct prober *r, pid_t pid)
 {
 	int n = 0;
 
-	kill(-pid, SIGKILL);
+	child_end(pid);
 	while (r->killed[n])
 		n++;
 	r->killed[n] = pid;

@@ -86,3 +86,33 @@ Test(events, poised_is_killed)
 	cr_assert_eq(count("poised stopped"), 0);
 	lab_must(&site.lab, "lb1", "poise events since 1m last 1 | grep -q 'poised started'");
 }
+
+/* Of the service's events its own command, of all of them poised's; both as the file says. */
+Test(events, who_is_to_be_told)
+{
+	lab_stop(site.poised, SIGTERM);
+	site.poised = lab_poised(&site.lab, "lb1", "--notify /run/all");
+	lab_must(
+		&site.lab, "lb1",
+		"printf '#!/bin/sh\\necho \"$POISE_EVENT $POISE_BACKEND $POISE_REASON\" >> $0.log' "
+		"> /run/all && cp /run/all /run/web && chmod +x /run/all /run/web");
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1",
+		 "poise service set web notify /run/web && poise save > /run/y && "
+		 "grep -q 'notify: .*/run/web' /run/y && poise apply /run/y");
+	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
+	expect_told("poise events web", "service \"web\": backend 10\\.[0-9.]* is up: http 200");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	lab_until(&site.lab, "lb1", SOON, "grep -q 'backend-down %s connect: refused' /run/web.log",
+		  site_backend(&site, 2, 4));
+	lab_until(&site.lab, "lb1", SOON, "grep -q 'backend-down %s connect: refused' /run/all.log",
+		  site_backend(&site, 2, 4));
+	lab_must(&site.lab, "lb1",
+		 "grep -q '^change ' /run/all.log && ! grep -q change /run/web.log");
+	lab_stop(site.poised, SIGTERM);
+	lab_must(&site.lab, "lb1", "grep -q poised-stopped /run/all.log");
+	site.poised = lab_poised(&site.lab, "lb1", "");
+	lab_must(&site.lab, "lb1",
+		 "! poise service set web notify \"'\" 2> /run/refused && "
+		 "grep -q 'service \"web\": notify' /run/refused");
+}

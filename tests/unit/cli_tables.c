@@ -142,7 +142,7 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 {
 	struct json_object *answer, *list, *service, *backend, *more, *address, *health;
 
-	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);
