@@ -10,15 +10,19 @@
 #include "hold.h"
 #include "stamp.h"
 
-/* A member that fades in (maps/fade.h) takes its share of the flows that come to it, unless nobody
- * keeps that share up any more. A function of its own: those who ask have no stack to spare. */
+/* A member that fades in (maps/fade.h) takes its share of the flows that come to it, and no more
+ * than its cap when nobody keeps that share up any more. A function of its own: those who ask have
+ * no stack to spare. */
 __noinline int admit_fading(struct poise_member *m, __u64 draw)
 {
+	__u16 share;
+
 	if (!m)
 		return 0;
+	share = ONCE(m->fade);
 	if ((__s32)(ONCE(m->fade_until) - stamp_seconds()) < 0)
-		return 1;
-	return (__u16)(poise_mix(draw) >> 16) < ONCE(m->fade);
+		share = ONCE(m->fade_cap);
+	return !share || (__u16)(poise_mix(draw) >> 16) < share;
 }
 
 /* The flow's place decides, so that under a hash policy each packet of a flow gets the same answer.

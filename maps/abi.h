@@ -239,12 +239,12 @@ struct poise_member {
 	__u16 service; /* id; 0: nobody's, a flow word naming this member is void */
 	__u16 ordinal; /* its place in the service */
 	__u16 weight;
-	__u16 port;	/* network order, 0: the packet's */
-	__u8 mode;	/* enum poise_mode */
-	__u8 flags;	/* POISE_F_* */
-	__u16 fade;	/* admitted share in 1/65536, with POISE_L_FADING */
-	__u16 gue_port; /* network order: destination of mode gue */
-	__u16 spare0;
+	__u16 port;	  /* network order, 0: the packet's */
+	__u8 mode;	  /* enum poise_mode */
+	__u8 flags;	  /* POISE_F_* */
+	__u16 fade;	  /* admitted share in 1/65536, with POISE_L_FADING */
+	__u16 gue_port;	  /* network order: destination of mode gue */
+	__u16 fade_cap;	  /* likewise once nobody keeps `fade` up; 0: all */
 	__u32 max_conns;  /* live flows; 0: any number */
 	__u32 fade_until; /* fade counts up to this second of the stamps' clock: poised keeps it up
 			   */

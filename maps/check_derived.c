@@ -77,10 +77,11 @@ static void check_member(struct check *c, const struct derived *d, size_t m)
 	/* the daemon's: a share above 0 while the member fades in */
 	if (want.fade && now.fade && (now.live & POISE_L_FADING)) {
 		want.fade = now.fade;
+		want.fade_cap = now.fade_cap;
 		want.fade_until = now.fade_until;
 		want.live |= POISE_L_FADING;
 	} else {
-		want.fade = 0;
+		want.fade = want.fade_cap = 0;
 	}
 	for (size_t b = 0; b < sizeof(now); b++)
 		if (((const __u8 *)&now)[b] != ((const __u8 *)&want)[b]) {

@@ -66,6 +66,7 @@ static __u32 fade_of(const struct instance *i, struct poise_member *m,
 	if (!want->fade)
 		return 0;
 	store16(&m->fade, want->fade);
+	store16(&m->fade_cap, want->fade_cap);
 	store32(&m->fade_until, instance_stamp_now(i) + FADE_KEPT);
 	return POISE_L_FADING;
 }
@@ -87,6 +88,7 @@ static void store_words_of_use(struct instance *i, __u16 id, const struct poise_
 	if (fading)
 		return;
 	store16(&m->fade, 0);
+	store16(&m->fade_cap, 0);
 	store32(&m->fade_until, 0);
 }
 

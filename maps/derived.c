@@ -291,6 +291,7 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 		.fade = fades ? fade_share(&d->rec, fade_ratio(d->conf, 0), conf->weight,
 					   d->weights)
 			      : 0,
+		.fade_cap = fades ? fade_cap(&d->rec, conf->weight, d->weights) : 0,
 	};
 }
 

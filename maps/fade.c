@@ -43,6 +43,11 @@ __u16 fade_share(const struct poise_service_rec *rec, double ratio, __u32 weight
 	return share < SHARES - 1 ? (__u16)share : SHARES - 1;
 }
 
+__u16 fade_cap(const struct poise_service_rec *rec, __u32 weight, __u64 weights)
+{
+	return by_load(rec) ? fade_share(rec, 1, weight, weights) : 0;
+}
+
 /* ---- as time passes ---------------------------------------------------------------------------*/
 
 /* Those of a service who may be chosen. */
@@ -99,6 +104,7 @@ static void end(struct poise_member *m)
 	if (!store32_if(&m->live, &live, live & ~POISE_L_FADING))
 		return;
 	store16(&m->fade, 0);
+	store16(&m->fade_cap, 0);
 	store32(&m->fade_until, 0);
 }
 
@@ -127,6 +133,7 @@ static bool move_on(struct instance *i, const struct config_service *svc,
 		    __u32 second)
 {
 	const struct poise_service *s = &i->services[svc->id];
+	const struct poise_service_rec *rec = &s->rec[s->active & 1];
 	struct poise_member *m = &i->members[member->id];
 	__u64 age = age_of(member, now);
 
@@ -134,8 +141,8 @@ static bool move_on(struct instance *i, const struct config_service *svc,
 		end(m);
 		return false;
 	}
-	store16(&m->fade, fade_share(&s->rec[s->active & 1], fade_ratio(&svc->conf, age), m->weight,
-				     pool->weights));
+	store16(&m->fade_cap, fade_cap(rec, m->weight, pool->weights));
+	store16(&m->fade, fade_share(rec, fade_ratio(&svc->conf, age), m->weight, pool->weights));
 	store32(&m->fade_until, second + FADE_KEPT);
 	return true;
 }

@@ -11,7 +11,9 @@
  *
  * A commit says who begins (poise_member_conf.fades) and derives the first share, so that no packet
  * finds the member without; poised moves the share on (instance_fade). What it does not keep up, a
- * packet no longer heeds two seconds later.
+ * packet no longer heeds two seconds later: then the cap alone counts, until poised is back. It
+ * takes nothing from a member that has caught up meanwhile, since twice its part is more than load
+ * gives it.
  */
 #ifndef POISE_FADE_H
 #define POISE_FADE_H
@@ -26,5 +28,7 @@ double fade_ratio(const struct poise_service_conf *conf, __u64 age_ns);
 /* What packets are told of a member with f = ratio that has `weight` of the `weights` of all who
  * may be chosen; in 65536ths, at least 1 and at most 65535. */
 __u16 fade_share(const struct poise_service_rec *rec, double ratio, __u32 weight, __u64 weights);
+/* What they are told for the time when nobody tells them more: the cap, 0 where there is none. */
+__u16 fade_cap(const struct poise_service_rec *rec, __u32 weight, __u64 weights);
 
 #endif

@@ -338,6 +338,32 @@ Test(fade, what_nobody_keeps_up_does_not_count)
 	cr_assert(got > 900 && got < 1100, "%d of 2000", got);
 }
 
+/* The cap stays, however long poised is gone: two fair shares of four. */
+Test(fade, the_cap_stays_without_poised)
+{
+	__u16 id;
+	int got = 0;
+
+	set_admin("10.3.0.4", POISE_ENABLED);
+	cr_assert(at(0));
+	run_set_seconds(instance_stamp_now(n.i) + 86400);
+	id = member("10.3.0.4")->id;
+	for (int k = 0; k < 4000; k++) {
+		char words[80];
+
+		load("10.3.0.1", 1000000);
+		load("10.3.0.2", 1000000);
+		load("10.3.0.3", 1000000);
+		load("10.3.0.4", 0);
+		snprintf(words, sizeof(words), "ip4 10.1.%d.%d > 10.2.0.1 | tcp 1000 > 80 S",
+			 k >> 8, k & 255);
+		got += native_to(&n, words) == id;
+	}
+	cr_assert_float_eq(got, 0.5 * 4000, 150, "%d", got);
+	set_admin("10.3.0.4", POISE_DISABLED);
+	cr_assert_eq(seen("10.3.0.4")->fade_cap, 0);
+}
+
 /* Two who come together: had they one answer for both, they would get no more than one of them. */
 Test(fade, each_has_an_answer_of_its_own)
 {

@@ -27,11 +27,12 @@
 
 struct run {
 	const char *policy;
-	double mean; /* seconds that a flow lasts */
-	bool exact;  /* each of them */
-	__u32 rate;  /* flows a second */
-	int seconds; /* after the newcomer's coming */
-	int window;  /* seconds that arrivals are compared over once it has caught up */
+	double mean;	  /* seconds that a flow lasts */
+	bool exact;	  /* each of them */
+	__u32 rate;	  /* flows a second */
+	int seconds;	  /* after the newcomer's coming */
+	int window;	  /* seconds that arrivals are compared over once it has caught up */
+	int killed, back; /* seconds between which poised does not run */
 };
 
 static struct native n;
@@ -113,6 +114,8 @@ static void step(const struct run *run, __u32 at)
 		end_in(flows, at, lifetime(run));
 	}
 	run_sweep(&io);
+	if ((int)(at / STEPS) >= run->killed && (int)(at / STEPS) < run->back)
+		return;
 	fold_run(&fold, n.i->own, n.i->others, n.i->meta->members);
 	if (at % FADE_STEPS == 0)
 		instance_fade(n.i, n.cfg, began + at * (SECOND / STEPS), second0 + at / STEPS);
@@ -229,27 +232,35 @@ static void newcomer_of(const struct run *run)
 
 Test(newcomer, least_conn_flows_of_10_s)
 {
-	newcomer_of(&(struct run){"least-conn", 10, false, 20000, 40, 1});
+	newcomer_of(&(struct run){"least-conn", 10, false, 20000, 40, 1, 0, 0});
 }
 
 Test(newcomer, p2c_flows_of_10_s)
 {
-	newcomer_of(&(struct run){"p2c", 10, false, 20000, 40, 1});
+	newcomer_of(&(struct run){"p2c", 10, false, 20000, 40, 1, 0, 0});
 }
 
 Test(newcomer, least_conn_flows_of_600_s)
 {
-	newcomer_of(&(struct run){"least-conn", 600, false, 2000, 600, 10});
+	newcomer_of(&(struct run){"least-conn", 600, false, 2000, 600, 10, 0, 0});
 }
 
 Test(newcomer, p2c_flows_of_600_s)
 {
-	newcomer_of(&(struct run){"p2c", 600, false, 2000, 600, 10});
+	newcomer_of(&(struct run){"p2c", 600, false, 2000, 600, 10, 0, 0});
 }
 
 /* Whoever has come at once goes at once, ten seconds later: no second is like another, but each ten
  * are. */
 Test(newcomer, least_conn_flows_of_exactly_10_s)
 {
-	newcomer_of(&(struct run){"least-conn", 10, true, 5000, 60, 10});
+	newcomer_of(&(struct run){"least-conn", 10, true, 5000, 60, 10, 0, 0});
+}
+
+/* Nobody folds loads or moves its share on, first in the middle of its fade, then while it catches
+ * up; what is left is its cap. */
+Test(newcomer, while_poised_is_gone)
+{
+	newcomer_of(&(struct run){"least-conn", 10, false, 5000, 50, 10, 4, 9});
+	newcomer_of(&(struct run){"p2c", 100, false, 2000, 150, 10, 15, 40});
 }
