@@ -124,7 +124,7 @@ $(addprefix $(B)/tests/unit/,bench_load bench_sample): $(LOADLIB)
 # The lab's own programs; each is its file and the nouns it uses.
 LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces) \
 	$(addprefix $(B)/bench/load/,load echod)
-lab: $(LAB) $(B)/tests/lab/pass.bpf.o ## Build what tests/lab/lab and its users need
+lab: $(LAB) $(addprefix $(B)/tests/lab/,pass.bpf.o lossy.bpf.o) ## Build what tests/lab/lab and its users need
 $(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
 $(addprefix $(B)/tests/lab/,flood probe datagram hold pieces): $(B)/tests/lab/endpoint.o
 $(B)/bench/load/load $(B)/bench/load/echod: $(LOADLIB)
