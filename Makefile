@@ -41,6 +41,7 @@ DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
+BENCHED	:= $(B)/bench/tail/report
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -52,7 +53,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -119,7 +120,8 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
-$(addprefix $(B)/tests/unit/,bench_load bench_sample): $(LOADLIB)
+$(B)/tests/unit/bench_tail $(B)/tests/e2e/bench: $(addprefix $(B)/bench/tail/,cells.o claims.o)
+$(addprefix $(B)/tests/,unit/bench_load unit/bench_sample unit/bench_tail e2e/bench): $(LOADLIB)
 
 # The lab's own programs; each is its file and the nouns it uses.
 LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces) \
@@ -191,7 +193,7 @@ demo: deps ## Install what is missing, build, show poise at work in a lab of nam
 
 tests: $(TESTS) ## Build the tests, run none
 
-run-tests: all lab man tests
+run-tests: all lab man tests $(BENCHED)
 	@B=$(B) tests/run $(RUN_VM) $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
@@ -204,7 +206,7 @@ test-datapath: $(DATAPATH) ## Packets through the loaded program
 test-full: $(addprefix $(B)/tests/datapath/,flood gauges) ## 16 M first packets, 7 M flows
 	@B=$(B) POISE_FLOOD=16 POISE_MIX=3 tests/run -t 600 $^
 
-test-e2e: all lab man $(E2E) ## Namespaces, real servers, real traffic
+test-e2e: all lab man $(E2E) $(BENCHED) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
 test-docs: all lab man ## The command blocks of README and the man pages
@@ -231,6 +233,16 @@ $(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
 bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, as a table and JSON
 	@mkdir -p bench/results
 	@$(B)/bench/datapath -o bench/results/datapath.json
+
+# Real clients and servers in a lab: what they say depends on the machine, and on what else it does.
+$(B)/bench/tail/report: $(addprefix $(B)/bench/tail/,report.o cells.o claims.o) $(B)/bench/sample.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench-tail: all lab $(BENCHED) ## Latency where some backends are slow (QUICK=1: 2 min)
+	@B=$(B) bench/tail/run
+
+deps-bench: ## Install what only benches use: gnuplot
+	@scripts/deps.sh bench
 
 # ---- style ---------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 #
 # Installs what is missing to build, test and demonstrate poise, with apt, on Debian 12+ and
 # Ubuntu 24.04+ (22.04 is told that its libbpf is too old). Elsewhere it prints the list and stops.
-# Nothing missing: it does nothing.
+# Nothing missing: it does nothing. With the argument `bench`, what benches use besides.
 set -euo pipefail
 
 # What is needed: a command, header or file : the package that brings it. One that another package
@@ -46,6 +46,11 @@ busybox:busybox-static
 cpio:cpio
 xz:xz-utils
 '
+# What only benches use, with the argument `bench`.
+BENCH_NEEDS='
+gnuplot:gnuplot-nox
+'
+[ "${1:-}" != bench ] || NEEDS+=$BENCH_NEEDS
 # Of these the newest thing used decides; older ones fail to compile, not to install.
 VERSIONS='libbpf:1.0.0 libxdp:1.2.0 libuv:1.43.0 libcurl:7.85.0'
 

@@ -9,7 +9,8 @@
  * compared with the truth.
  *
  * The log has a line for each: ns of CLOCK_MONOTONIC when it had arrived, us since it was sent,
- * us it took. On SIGTERM or SIGINT one line of JSON on stdout sums up.
+ * us it took. On stdout stands "stall" and when it began (seconds since 1970) for each stall, and
+ *on SIGTERM or SIGINT one line of JSON sums up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -304,9 +305,15 @@ static void stall(void)
 	uint64_t until = service_stalls_until(&echo.service, wire_now() - echo.begin) + echo.begin;
 	struct timespec at = {.tv_sec = (time_t)(until / 1000000000),
 			      .tv_nsec = (long)(until % 1000000000)};
+	uint64_t ago;
 
-	if (until > echo.begin)
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	if (until == echo.begin)
+		return;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	/* For who asks how long clients went on being sent here. */
+	ago = wire_now() - until + echo.service.stall;
+	printf("stall %.6f\n", (double)(wire_clock(CLOCK_REALTIME) - ago) / 1e9);
+	fflush(stdout);
 }
 
 static void run(void)

@@ -14,7 +14,6 @@ struct load {
 	struct report_load told;
 	uint64_t duration; /* ns during which requests are due; 0: no end */
 	uint64_t count;	   /* requests; 0: no end */
-	bool fifo;	   /* goes before all that is not as urgent */
 	FILE *json;
 	char page[256];
 };

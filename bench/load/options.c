@@ -25,8 +25,8 @@ static const char usage[] =
 	"what   --question BYTES  --answer BYTES  --group N  --path /  --timeout 3s\n"
 	"judged --warm-up 0s  --lag-limit DURATION (exceeded: void, exit status 3)\n"
 	"       --promise-p99 5ms  --promise-failures 0.1%\n"
-	"out    --log FILE (times from the start; --epoch: from 1970)  --status FILE  --json FILE\n"
-	"       --fifo: as a real-time process\n";
+	"out    --log FILE (times from the start; --epoch: from 1970)  --status FILE  --json "
+	"FILE\n";
 
 enum option_id {
 	RATE,
@@ -49,7 +49,6 @@ enum option_id {
 	EPOCH,
 	STATUS,
 	JSON,
-	FIFO,
 };
 
 static const struct option options[] = {
@@ -73,7 +72,6 @@ static const struct option options[] = {
 	{"epoch", no_argument, NULL, EPOCH},
 	{"status", required_argument, NULL, STATUS},
 	{"json", required_argument, NULL, JSON},
-	{"fifo", no_argument, NULL, FIFO},
 	{},
 };
 
@@ -178,7 +176,6 @@ static bool set(struct load *l, enum option_id id, char *value)
 	case EPOCH: return (l->outcomes.begun = wire_clock(CLOCK_REALTIME)) != 0;
 	case STATUS: return open_status(value, &l->outcomes.status_fd);
 	case JSON: return open_stream(value, &l->json);
-	case FIFO: return l->fifo = true;
 	}
 	return false;
 }
