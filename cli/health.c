@@ -83,17 +83,22 @@ struct tested {
 	const struct config_member **member;
 	struct probe_want *want;
 	struct probe_result *result;
+	const char **why; /* it cannot go by the path; NULL: it can, or need not */
 	size_t count;
 };
 
 static void add(struct tested *t, const struct config_service *svc, const struct config_member *m)
 {
-	t->member[t->count] = m;
-	t->want[t->count++] = (struct probe_want){
+	struct probe_want *want = &t->want[t->count];
+
+	*want = (struct probe_want){
 		.addr = m->conf.addr,
 		.port = config_check_port(svc, m),
 		.conf = &svc->conf.health,
+		.member = m->id,
 	};
+	want->by_path = config_check_path(svc, m, &want->address, &t->why[t->count]);
+	t->member[t->count++] = m;
 }
 
 /* The backend that is named, else all. */
@@ -122,6 +127,7 @@ static struct json_object *answer_json(const char *name, const struct probe_resu
 	json_add_known(o, "backend", name);
 	json_add_known(o, "result", r->good ? "good" : "bad");
 	json_add_known(o, "detail", r->words);
+	json_add_known(o, "via", r->by_path ? "path" : "direct");
 	json_add_real(o, "duration_seconds", r->us / 1e6);
 	return o;
 }
@@ -151,8 +157,10 @@ static void print_text(struct cli *c, const struct tested *t)
 		table_row(&table, 0,
 			  (const char *const[]){cli_member_name(t->member[k], name),
 						r->good ? "good" : "bad", r->words,
-						shown_took(r->us, took, sizeof(took))},
-			  4);
+						shown_took(r->us, took, sizeof(took)),
+						r->by_path ? "by the path" : "directly",
+						t->why[k] ? t->why[k] : ""},
+			  6);
 	}
 	table_print(&table, c->out, c->colour);
 }
@@ -184,11 +192,12 @@ int cmd_health_test(struct cli *c)
 	t.member = calloc(svc->members + 1, sizeof(*t.member));
 	t.want = calloc(svc->members + 1, sizeof(*t.want));
 	t.result = calloc(svc->members + 1, sizeof(*t.result));
-	if (!t.member || !t.want || !t.result)
+	t.why = calloc(svc->members + 1, sizeof(*t.why));
+	if (!t.member || !t.want || !t.result || !t.why)
 		abort();
 	if (choose(c, svc, &t))
 		goto free;
-	rc = probe_once(t.want, t.count, t.result);
+	rc = probe_once(c->instance, t.want, t.count, t.result);
 	if (rc)
 		poise_fail(&c->error, POISE_E_SYSTEM, "cannot make an event loop");
 	else
@@ -201,5 +210,6 @@ free:
 	free(t.member);
 	free(t.want);
 	free(t.result);
+	free(t.why);
 	return rc;
 }

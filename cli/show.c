@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "policy_notes.h"
+#include "service_notes.h"
 #include "tabular.h"
 #include "watch.h"
 
@@ -368,7 +368,7 @@ static void say_notes(const struct cli *c, const struct showing *w)
 		note = shown_rung(svc, words, sizeof(words));
 		if (note)
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
-		while ((note = policy_note(&svc->conf, &at)))
+		while ((note = service_note(svc, &at)))
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
 		note = config_passive_obstacle(&svc->conf);
 		if (note && svc->conf.passive && w->named)

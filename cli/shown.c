@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "policy_notes.h"
+#include "service_notes.h"
 #include "show.h"
 
 #define NS_PER_S 1000000000ull
@@ -295,6 +295,7 @@ static struct json_object *check_json(const struct poise_check_result *r)
 
 	json_add_known(o, "result", r->good ? "good" : "bad");
 	json_add_known(o, "detail", r->words);
+	json_add_known(o, "via", r->by_path ? "path" : "direct");
 	json_add_u64(o, "in_a_row", r->in_a_row);
 	json_add_real(o, "duration_seconds", r->us / 1e6);
 	json_add_time(o, "at", r->at);
@@ -377,13 +378,13 @@ static struct json_object *tracking_json(const struct aging_counts *n)
 	return o;
 }
 
-static struct json_object *notes_json(const struct poise_service_conf *conf)
+static struct json_object *notes_json(const struct config_service *svc)
 {
 	struct json_object *list = json_object_new_array();
 	const char *note;
 	size_t at = 0;
 
-	while ((note = policy_note(conf, &at)))
+	while ((note = service_note(svc, &at)))
 		json_object_array_add(list, json_object_new_string(note));
 	return list;
 }
@@ -398,7 +399,7 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
 	json_options(o, OPTION_SERVICE, s->service);
 	json_add_u64(o, "table_size", config_table_size(s->service));
-	json_object_object_add(o, "notes", notes_json(conf));
+	json_object_object_add(o, "notes", notes_json(s->service));
 	json_object_object_add(o, "tracking", tracking_json(&s->tracking));
 	json_object_object_del(o, "max_ejected_ratio");
 	json_add_real(o, "max_ejected_ratio",

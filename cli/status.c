@@ -231,11 +231,68 @@ static void judge_uncut(void *ctx, const char *device)
 
 static void judge_cuts(const struct cli *c, struct status *s)
 {
-	struct uncut u = {s, !__atomic_load_n(&c->instance->meta->cuts, __ATOMIC_RELAXED)};
+	struct uncut u = {s, !attach_filters_all(c->instance, ATTACH_CUT)};
 
-	if (attach_cut_lacking(c->instance, judge_uncut, &u) < 0)
+	if (attach_filters_lacking(c->instance, ATTACH_CUT, judge_uncut, &u) < 0)
 		remark(&s->notes, "this kernel does not run the program that cuts packets in two: "
 				  "IPv4 packets too big for the path are dropped");
+}
+
+static void judge_unprobed(void *ctx, const char *device)
+{
+	struct status *s = ctx;
+
+	remark(&s->problems,
+	       "%s: TC lacks the programs that health checks take clients' way by: they go the "
+	       "host's own way (tc filter show dev %s egress, ingress)",
+	       device, device);
+}
+
+static void judge_probes(const struct cli *c, struct status *s)
+{
+	if (attach_filters_lacking(c->instance, ATTACH_PROBE, judge_unprobed, s) < 0)
+		remark(&s->notes, "this kernel does not run the programs that health checks take "
+				  "clients' way by: they go the host's own way");
+}
+
+/* Whether the kernel gives such ports to whoever asks for any: the range of a sysctl, or none. */
+static bool takes_probe_ports(void)
+{
+	FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	FILE *reserved = fopen("/proc/sys/net/ipv4/ip_local_reserved_ports", "re");
+	unsigned int first = 0, last = 0, from, to;
+	bool takes;
+
+	takes = range && fscanf(range, "%u %u", &first, &last) == 2 && last >= POISE_PROBE_PORT;
+	while (takes && reserved && fscanf(reserved, "%u-%u", &from, &to) == 2) {
+		takes = from > POISE_PROBE_PORT || to < last;
+		fgetc(reserved); /* a comma */
+	}
+	if (range)
+		fclose(range);
+	if (reserved)
+		fclose(reserved);
+	return takes;
+}
+
+static void judge_ports(const struct cli *c, struct status *s)
+{
+	const unsigned int last = POISE_PROBE_PORT + POISE_PROBE_PORTS - 1;
+
+	for (size_t k = 0; k < c->config->services; k++) {
+		const struct poise_health_conf *h = &c->config->service[k]->conf.health;
+
+		if (h->type == POISE_CHECK_NONE || h->via != POISE_VIA_PATH)
+			continue;
+		if (takes_probe_ports())
+			remark(&s->notes,
+			       "ports %u to %u, which health checks are sent from, are also given "
+			       "to "
+			       "others (net.ipv4.ip_local_port_range): sysctl -w "
+			       "net.ipv4.ip_local_reserved_ports=%u-%u",
+			       POISE_PROBE_PORT, last, POISE_PROBE_PORT, last);
+		return;
+	}
 }
 
 static void judge_devices(const struct cli *c, struct status *s)
@@ -246,6 +303,8 @@ static void judge_devices(const struct cli *c, struct status *s)
 	}
 	attach_gone(c->instance, judge_gone, s);
 	judge_cuts(c, s);
+	judge_probes(c, s);
+	judge_ports(c, s);
 	if (s->devices)
 		return;
 	if (c->config->services)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Interfaces of the file: attached at first and on reload, and again when a device comes back; and
- * what others take off any device's TC ingress. */
+ * what others take off any device's TC. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,22 +54,37 @@ void devices_look(struct devices *d, struct instance *i)
 	}
 }
 
-void devices_cut(struct instance *i)
+/* What is said of a kind when all have it again, and when that cannot be. */
+static const struct {
+	const char *again, *lost;
+} words[] = {
+	[ATTACH_CUT] = {"the program at TC ingress that cuts packets in two",
+			"what is too big is dropped"},
+	[ATTACH_PROBE] = {"the programs at TC that health checks take clients' way by",
+			  "they go the host's own way"},
+};
+
+static void mend(struct instance *i, enum attach_filter kind)
 {
-	bool did = __atomic_load_n(&i->meta->cuts, __ATOMIC_RELAXED), does;
+	bool did = attach_filters_all(i, kind), does;
+	int lacking = attach_filters_lacking(i, kind, NULL, NULL);
 	struct poise_error err = {0};
-	int lacking = attach_cut_lacking(i, NULL, NULL);
 
 	/* Whoever has the lock may be attaching: there is a next time. */
 	if (lacking < 0 || (!lacking && did) || instance_try_lock(i, &err) <= 0)
 		return;
-	does = attach_cut_mend(i);
+	does = attach_filters_mend(i, kind);
 	instance_unlock(i);
 	if (does)
-		log_line(LOG_LEVEL_NOTICE, "every device again has the program at TC ingress that "
-					   "cuts packets in two");
+		log_line(LOG_LEVEL_NOTICE, "every device again has %s", words[kind].again);
 	else if (did)
 		log_line(LOG_LEVEL_WARNING,
-			 "a device lacks the program at TC ingress that cuts packets in two, it "
-			 "cannot be put back: what is too big is dropped (poise status)");
+			 "a device lacks %s, it cannot be put back: %s (poise status)",
+			 words[kind].again, words[kind].lost);
+}
+
+void devices_filters(struct instance *i)
+{
+	mend(i, ATTACH_CUT);
+	mend(i, ATTACH_PROBE);
 }

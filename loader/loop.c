@@ -98,7 +98,7 @@ static void on_second(uv_timer_t *timer)
 		for (__u32 k = 0; k < p->fold.range[r].count; k++)
 			rate_member(p, p->fold.range[r].first + k);
 	p->follow.news++; /* neighbours to ask again, routes that are old */
-	devices_cut(p->instance);
+	devices_filters(p->instance);
 	say_status(p);
 	if (!stands(p->instance)) {
 		settle_removed(&p->settle, &p->follow);

@@ -96,9 +96,9 @@ struct devices {
 void devices_take(struct devices *d, struct instance *i, const struct config *cfg);
 /* Attaches those that appeared since. What was detached by hand stays so. */
 void devices_look(struct devices *d, struct instance *i);
-/* Puts the program that cuts packets in two back where somebody removed it; while that fails, what
- * it would cut is dropped and counted. */
-void devices_cut(struct instance *i);
+/* Puts the programs at TC back where somebody removed them (attach/filters.c); while that fails, what
+ * would be cut is dropped and counted, and health checks go the host's own way. */
+void devices_filters(struct instance *i);
 void devices_free(struct devices *d);
 
 /* ---- keeper: what may wait for the lock

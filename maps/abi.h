@@ -463,8 +463,9 @@ struct poise_check_result {
 	__u64 at; /* CLOCK_REALTIME ns; 0: never checked, or being written */
 	__u32 us; /* how long it took */
 	__u8 good;
-	__u8 type; /* enum poise_check */
-	__u16 spare0;
+	__u8 type;    /* enum poise_check */
+	__u8 by_path; /* it took clients' way */
+	__u8 spare0;
 	__u32 in_a_row; /* results like this one */
 	__u32 spare1;
 	char words[POISE_CHECK_TEXT];

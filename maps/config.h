@@ -256,6 +256,11 @@ int config_command_check(const char *command, struct poise_error *err);
 void config_health_init(struct poise_health_conf *h);
 /* Forgets what checks found, if none is made any more. */
 void config_health_forget(struct config_service *svc);
+/* Whether a member's checks take clients' way, and then to which virtual address. They do not where
+ * that was said, the mode has no way of its own (nat, local), or a command is run; for another
+ * reason, *why says which; else it is NULL. */
+bool config_check_path(const struct config_service *svc, const struct config_member *m,
+		       union poise_addr *address, const char **why);
 /* Whether a check's keys go together. */
 int config_health_validate(const struct poise_health_conf *h, struct poise_error *err);
 /* The port that is asked of a member (NULL: of one without a port of its own), host order; 0: the

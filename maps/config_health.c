@@ -145,6 +145,47 @@ __u16 config_check_port(const struct config_service *svc, const struct config_me
 	return 0;
 }
 
+/* Of the listeners with an address of that family, the one that clients of this port use; failing
+ * that any: the way is the address's. NULL: there is none. */
+static const struct poise_listener_conf *listener_of(const struct config_service *svc, bool v4,
+						     __u16 port)
+{
+	const struct poise_listener_conf *found = NULL;
+
+	for (int n = 0; n < svc->conf.listeners; n++) {
+		const struct poise_listener_conf *l = &svc->conf.listener[n];
+
+		if (poise_addr_is4(&l->addr) != v4)
+			continue;
+		if (ntohs(l->port) == port)
+			return l;
+		if (!found)
+			found = l;
+	}
+	return found;
+}
+
+bool config_check_path(const struct config_service *svc, const struct config_member *m,
+		       union poise_addr *address, const char **why)
+{
+	const struct poise_health_conf *h = &svc->conf.health;
+	const enum poise_mode mode = config_mode(svc, m);
+	const struct poise_listener_conf *l;
+
+	*why = NULL;
+	if (h->type == POISE_CHECK_NONE || h->type == POISE_CHECK_EXEC || h->via != POISE_VIA_PATH)
+		return false;
+	if (mode != POISE_L2 && mode != POISE_IPIP && mode != POISE_GUE)
+		return false;
+	l = listener_of(svc, poise_addr_is4(&m->conf.addr), config_check_port(svc, m));
+	if (!l) {
+		*why = "the service has no address of its family";
+		return false;
+	}
+	*address = l->addr;
+	return true;
+}
+
 int config_health_validate(const struct poise_health_conf *h, struct poise_error *err)
 {
 	int failed = 0;

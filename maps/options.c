@@ -122,6 +122,12 @@ static const struct option_word checks[] = {
 	{.word = "exec", .value = POISE_CHECK_EXEC}, {0},
 };
 
+static const struct option_word vias[] = {
+	{.word = "path", .value = POISE_VIA_PATH},
+	{.word = "direct", .value = POISE_VIA_DIRECT},
+	{0},
+};
+
 static const struct option_word methods[] = {
 	{.word = "GET", .value = POISE_METHOD_GET},
 	{.word = "HEAD", .value = POISE_METHOD_HEAD},
@@ -385,6 +391,12 @@ const struct option poise_options[] = {
 	 .min = 1, .max = 65535, .argument = "auto|PORT",
 	 .help = "Port that is asked; auto is the backend's, else that of the service's first "
 		 "listener."},
+	{HEALTH(via), .key = "via", .type = OPTION_ENUM, .fallback = "path", .words = vias,
+	 .argument = "path|direct",
+	 .help = "How a check gets to its backend: as clients' packets do, in the forward mode and "
+		 "to the virtual address; or to the backend's own address, as everything else of "
+		 "this host. exec, and a backend of another family than all of its service's "
+		 "addresses, is checked directly in any case."},
 	{HEALTH(interval), .key = "interval", .type = OPTION_DURATION, .fallback = "2s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
 	 .help = "Time between the beginnings of two checks of a backend."},

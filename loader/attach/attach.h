@@ -39,12 +39,21 @@ int attach_list(struct instance *i, struct attach_state **list, struct poise_err
  * starts. */
 int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
 
-/* The number of attached devices, each told to one (NULL: nobody), whose TC ingress lacks our
- * program that cuts packets in two; -1: there is no such program, this kernel cannot run it. */
-int attach_cut_lacking(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
+/* Programs at TC beside the pipeline, by what they are for. */
+enum attach_filter {
+	ATTACH_CUT,   /* cuts in two what is too big */
+	ATTACH_PROBE, /* sends health checks by clients' way: a program at egress, one at ingress */
+};
+
+/* The number of attached devices, each told to one (NULL: nobody), that lack such a program of
+ * ours; -1: there is none, this kernel cannot run it. */
+int attach_filters_lacking(struct instance *i, enum attach_filter kind,
+			   void (*one)(void *ctx, const char *device), void *ctx);
 /* With the lock held, gives it back to those where nobody else has its place; whether none lacks it
- * now, as meta.cuts says. */
-bool attach_cut_mend(struct instance *i);
+ * now, as meta says from then on. */
+bool attach_filters_mend(struct instance *i, enum attach_filter kind);
+/* What meta says. */
+bool attach_filters_all(const struct instance *i, enum attach_filter kind);
 
 /*
  * Puts a flow table of `buckets` (a power of two) in force while packets run; its flows move as

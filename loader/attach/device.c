@@ -67,7 +67,6 @@ unsigned int attach_pinned_ifindex(const char *dir, const struct attach_pin *p)
 int attach_remove(const char *dir, const struct attach_pin *p, struct poise_error *err)
 {
 	unsigned int ifindex = attach_pinned_ifindex(dir, p);
-	struct poise_error ignored = {0};
 	char path[PATH_MAX];
 	int fd, rc;
 
@@ -85,7 +84,7 @@ int attach_remove(const char *dir, const struct attach_pin *p, struct poise_erro
 			return -1;
 	}
 	if (ifindex) {
-		attach_tc_remove(ifindex, ATTACH_TC_CUT, &ignored);
+		attach_filters_remove(ifindex);
 		attach_offload_restore(p->device, p->offloads);
 	}
 	unlink_pin(dir, p);
@@ -251,7 +250,7 @@ int attach_device(struct instance *i, const struct config_interface *want,
 		return -1;
 	rc = attach_locked(&d, err);
 	if (!rc) {
-		attach_cut_everywhere(d.dir, i->meta);
+		attach_filters_everywhere(d.dir, i->meta);
 		tell_attached(i, &d);
 	}
 	if (lock)

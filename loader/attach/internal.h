@@ -17,7 +17,6 @@
 
 #define ATTACH_PIN_PROGRAM "prog_xdp"
 #define ATTACH_PIN_SWEEP   "prog_sweep"
-#define ATTACH_PIN_CUT	   "prog_cut"
 /* A pin is replaced by pinning under this name and renaming: a kill leaves the old or the new. */
 #define ATTACH_PIN_NEW	  "new"
 #define ATTACH_PIN_SHARED "shared_progs"
@@ -160,10 +159,12 @@ unsigned int attach_mtu(const char *device); /* 0: unknown */
 
 /* ---- tc.c -------------------------------------------------------------------------------------*/
 
-/* Where programs of ours stand among the filters of TC ingress. */
+/* Where programs of ours stand among the filters of TC: at ingress, but for those that say out. */
 enum attach_tc_place {
 	ATTACH_TC_DECAP = 1, /* before all others: they are to see what is inside */
 	ATTACH_TC_CUT,
+	ATTACH_TC_PROBE_OUT,
+	ATTACH_TC_PROBE_IN,
 };
 
 /* Attaches the program, or replaces what is in its place. */
@@ -181,13 +182,16 @@ enum attach_tc_found attach_tc_look(unsigned int ifindex, enum attach_tc_place p
 /* It may be gone already. */
 int attach_tc_remove(unsigned int ifindex, enum attach_tc_place place, struct poise_error *err);
 
-/* ---- cut.c: the program that cuts packets in two ----------------------------------------------*/
+/* ---- filters.c: the programs at TC beside the pipeline ----------------------------------------*/
 
-/* Loads it over skel's maps and pins it; what fails leaves no pin. */
-int attach_cut_load(const struct poise *skel, const char *dir, struct poise_error *err);
-/* Has it run on every device attached in dir; meta->cuts says whether it does: not if there is
- * no pin. */
-void attach_cut_everywhere(const char *dir, struct poise_meta *meta);
+/* Loads them over skel's maps and pins them; what this kernel refuses has no pin. */
+void attach_filters_load(const struct poise *skel, const char *dir);
+void attach_filters_unpin(const char *dir);
+/* Has them run on every device attached in dir; meta says whether they do: not where there is no
+ * pin. */
+void attach_filters_everywhere(const char *dir, struct poise_meta *meta);
+/* Takes them off a device. */
+void attach_filters_remove(unsigned int ifindex);
 
 /* ---- shared.c: through libxdp's dispatcher ----------------------------------------------------*/
 

@@ -168,17 +168,16 @@ static int format(struct load *l, const char *name, struct poise_error *err)
 	return rc;
 }
 
-/* Not having it is no error: what it would cut is dropped then. */
-static int cut_everywhere(const struct load *l, struct poise_error *err)
+/* Not having one is no error: what it would do is not done then, and said. */
+static int filters_everywhere(const struct load *l, struct poise_error *err)
 {
-	struct poise_error ignored = {0};
 	size_t size;
 	struct poise_meta *meta = map_values(l->skel->maps.meta, &size);
 
 	if (meta == MAP_FAILED)
 		return poise_fail_errno(err, "cannot map meta");
-	attach_cut_load(l->skel, l->dir.path, &ignored);
-	attach_cut_everywhere(l->dir.path, meta);
+	attach_filters_load(l->skel, l->dir.path);
+	attach_filters_everywhere(l->dir.path, meta);
 	munmap(meta, size);
 	return 0;
 }
@@ -209,7 +208,7 @@ static int publish(struct load *l, const char *name, struct poise_error *err)
 	if (attach_replace_all(l->dir.path, xdp, err))
 		return -1;
 	forget_other_flows(l);
-	return cut_everywhere(l, err);
+	return filters_everywhere(l, err);
 }
 
 int attach_load_anew(const struct attach_dir *d, struct poise_error *err)
@@ -232,7 +231,7 @@ static void undo(const struct load *l)
 		attach_maps_unpin(&l->dir);
 		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_PROGRAM));
 		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_SWEEP));
-		unlink(attach_path(path, sizeof(path), l->dir.path, ATTACH_PIN_CUT));
+		attach_filters_unpin(l->dir.path);
 	}
 	rmdir(l->dir.path); /* fails, rightly, unless it is empty */
 	rmdir(l->dir.base);

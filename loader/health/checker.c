@@ -57,6 +57,7 @@ static void publish(struct checker *c, const struct target *t)
 	r->us = t->last.us;
 	r->good = t->last.good;
 	r->type = t->about.conf.type;
+	r->by_path = t->last.by_path;
 	r->in_a_row = t->last.good ? t->state.good : t->state.bad;
 	snprintf(r->words, sizeof(r->words), "%s", t->last.words);
 	__atomic_store_n(&r->at, realtime(), __ATOMIC_RELEASE);
@@ -115,11 +116,14 @@ static void on_store(uv_timer_t *timer)
 static bool about(const struct config_service *svc, const struct config_member *m,
 		  struct target_about *out)
 {
+	const char *why;
+
 	memset(out, 0, sizeof(*out)); /* compared with its padding */
 	out->member = m->id;
 	out->service = svc->id;
 	out->addr = m->conf.addr;
 	out->port = config_check_port(svc, m);
+	out->by_path = config_check_path(svc, m, &out->address, &why);
 	out->conf = svc->conf.health;
 	memcpy(out->name, svc->conf.name, sizeof(out->name));
 	return out->conf.type != POISE_CHECK_NONE && m->conf.r.state == POISE_REC_USED &&
@@ -270,6 +274,7 @@ int checker_start(struct checker **out, const struct instance_where *where, chec
 	c->prober = prober_new(&c->loop);
 	if (!c->prober)
 		return fail(c, err, "a prober");
+	prober_use(c->prober, c->instance);
 	timer_init(c, &c->look);
 	timer_init(c, &c->store);
 	uv_async_init(&c->loop, &c->stop, on_stop);

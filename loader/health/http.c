@@ -5,6 +5,7 @@
  */
 #include "http.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "maps/text.h"
@@ -87,9 +88,22 @@ static void set_tls(struct probe *p)
 		curl_easy_setopt(p->easy, CURLOPT_SSLKEY, c->key);
 }
 
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+
+	(void)purpose;
+	if (fd < 0)
+		return CURL_SOCKET_BAD;
+	probe_way(ctx, fd, IPPROTO_TCP);
+	return fd;
+}
+
 static void set_manners(struct probe *p)
 {
 	curl_easy_setopt(p->easy, CURLOPT_PRIVATE, p);
+	curl_easy_setopt(p->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+	curl_easy_setopt(p->easy, CURLOPT_OPENSOCKETDATA, p);
 	curl_easy_setopt(p->easy, CURLOPT_ERRORBUFFER, p->error);
 	curl_easy_setopt(p->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(p->easy, CURLOPT_PROXY, "");

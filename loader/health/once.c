@@ -6,7 +6,8 @@ static void on_done(void *ctx, const struct probe_result *result)
 	*(struct probe_result *)ctx = *result;
 }
 
-int probe_once(const struct probe_want *want, size_t n, struct probe_result *result)
+int probe_once(const struct instance *i, const struct probe_want *want, size_t n,
+	       struct probe_result *result)
 {
 	struct prober *r;
 	uv_loop_t loop;
@@ -17,6 +18,7 @@ int probe_once(const struct probe_want *want, size_t n, struct probe_result *res
 	r = prober_new(&loop);
 	if (!r)
 		goto close;
+	prober_use(r, i);
 	for (size_t k = 0; k < n; k++)
 		probe_start(r, &want[k], on_done, &result[k]);
 	uv_run(&loop, UV_RUN_DEFAULT); /* until nothing is left to wait for */

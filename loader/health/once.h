@@ -5,7 +5,9 @@
 
 #include "probe.h"
 
-/* All n at once; returns when the last has ended. -1: no event loop can be had. */
-int probe_once(const struct probe_want *want, size_t n, struct probe_result *result);
+/* All n at once; returns when the last has ended. i, or NULL: whose clients' way they may take. -1:
+ * no event loop can be had. */
+int probe_once(const struct instance *i, const struct probe_want *want, size_t n,
+	       struct probe_result *result);
 
 #endif

@@ -29,6 +29,11 @@ struct prober *prober_new(uv_loop_t *loop)
 	return NULL;
 }
 
+void prober_use(struct prober *r, const struct instance *i)
+{
+	r->instance = i;
+}
+
 void prober_free(struct prober *r)
 {
 	if (r)
@@ -43,11 +48,13 @@ static void on_closed(uv_handle_t *handle)
 		return;
 	if (p->fd >= 0)
 		close(p->fd);
+	probe_way_end(p);
 	free(p);
 }
 
 static void release(struct probe *p)
 {
+	why_end(p);
 	if (p->kind->close)
 		p->kind->close(p);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
@@ -55,14 +62,25 @@ static void release(struct probe *p)
 		uv_close((uv_handle_t *)&p->poll, on_closed);
 }
 
-/* From the loop: the answer is there, or the time is over. */
+/* Of the time that an answer may take: what is left by then is for asking why there is none. */
+static __u32 half(const struct probe *p)
+{
+	return p->want.conf->timeout / 2;
+}
+
+/* From the loop: the answer is there, or half of the time is over, or all. */
 static void on_timer(uv_timer_t *timer)
 {
 	struct probe *p = timer->data;
 
+	if (!p->ended && why_ask(p)) {
+		uv_timer_start(timer, on_timer, p->want.conf->timeout - half(p), 0);
+		return;
+	}
 	if (!p->ended)
-		probe_end(p, false, "%s: timed out after %ums",
-			  p->kind->late ? p->kind->late(p) : p->doing, p->want.conf->timeout);
+		probe_end(p, false, "%s: timed out after %ums%s",
+			  p->kind->late ? p->kind->late(p) : p->doing, p->want.conf->timeout,
+			  why_words(p));
 	p->done(p->ctx, &p->result);
 	release(p);
 }
@@ -86,7 +104,7 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 void probe_time(struct probe *p)
 {
 	uv_update_time(p->prober->loop);
-	uv_timer_start(&p->timer, on_timer, p->want.conf->timeout, 0);
+	uv_timer_start(&p->timer, on_timer, p->want.by_path ? half(p) : p->want.conf->timeout, 0);
 }
 
 struct probe *probe_start(struct prober *r, const struct probe_want *want, probe_done done,
@@ -108,6 +126,8 @@ struct probe *probe_start(struct prober *r, const struct probe_want *want, probe
 		.handles = 1,
 		.grpc_status = -1,
 	};
+	p->want.by_path = want->by_path && r->instance &&
+			  __atomic_load_n(&r->instance->meta->probes, __ATOMIC_RELAXED);
 	uv_timer_init(r->loop, &p->timer);
 	p->timer.data = p;
 	probe_time(p);

@@ -12,12 +12,14 @@
 
 #include "maps/abi.h"
 #include "maps/health.h"
+#include "maps/instance.h"
 
 #define PROBE_WORDS POISE_CHECK_TEXT
 
 struct probe_result {
 	bool good;
-	__u32 us; /* how long it took */
+	bool by_path; /* it took clients' way */
+	__u32 us;     /* how long it took */
 	char words[PROBE_WORDS];
 };
 
@@ -26,6 +28,12 @@ struct probe_want {
 	union poise_addr addr; /* the backend's */
 	__u16 port;	       /* host order */
 	const struct poise_health_conf *conf;
+	/* By clients' way, where the prober has an instance whose packets take it. */
+	bool by_path;
+	bool small;		  /* what begins it is not made as large as the path takes */
+	bool no_why;		  /* silence is not looked into */
+	union poise_addr address; /* the virtual one */
+	__u16 member;		  /* id */
 };
 
 struct prober;
@@ -35,6 +43,10 @@ typedef void (*probe_done)(void *ctx, const struct probe_result *result);
 
 /* On a loop that must outlive it. NULL: no memory, or libcurl refused. */
 struct prober *prober_new(uv_loop_t *loop);
+/* Probes that are to go by clients' way go by that of i, which must outlive them. */
+void prober_use(struct prober *r, const struct instance *i);
+/* Whether a member's next hop is known: without it nothing goes by clients' way. */
+bool prober_has_hop(const struct prober *r, __u16 member);
 /* After all probes have ended or were cancelled. */
 void prober_free(struct prober *r);
 

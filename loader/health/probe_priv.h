@@ -14,6 +14,8 @@
 
 struct prober {
 	uv_loop_t *loop;
+	const struct instance *instance; /* NULL: no probe goes by clients' way */
+	__u32 turn;			 /* of entries in its map of probes */
 	CURLM *multi;
 	uv_timer_t curl_timer;
 	int running;		    /* commands of type exec, with those killed */
@@ -44,7 +46,9 @@ struct probe {
 	bool ended;
 	const char *doing; /* what the time-out would interrupt: "connect" */
 	uv_timer_t timer;
-	int handles; /* open handles of the loop; the probe goes with the last */
+	int handles;		   /* open handles of the loop; the probe goes with the last */
+	struct poise_probe *entry; /* of one by clients' way; NULL: it goes the host's own */
+	struct why *why;	   /* there is no answer, and this asks why (why.c) */
 	/* types with a socket of their own */
 	int fd;
 	uv_poll_t poll;
@@ -73,6 +77,18 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 /* A socket of this type, connected (or being connected) to the backend, watched for `events`.
  * Returns -1 after an answer was given. */
 int probe_socket(struct probe *p, int type, int protocol, int events);
+/* Puts the socket, not yet connected, on the way that its probe is to take (way.c). */
+void probe_way(struct probe *p, int fd, int protocol);
+/* After the socket is closed. */
+void probe_way_end(struct probe *p);
+
+/* The answer is late: asks by other ways, in the time that is left. False: there are none. */
+bool why_ask(struct probe *p);
+/* What came of it, to be put behind p's words; empty: nothing. */
+const char *why_words(const struct probe *p);
+/* Ends it. */
+void why_end(struct probe *p);
+
 /* Watches p->fd. */
 void probe_watch_fd(struct probe *p, int events);
 /* The time-out begins anew. */

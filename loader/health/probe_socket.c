@@ -53,6 +53,7 @@ int probe_socket(struct probe *p, int type, int protocol, int events)
 		probe_end(p, false, "socket: %s", probe_errno(errno));
 		return -1;
 	}
+	probe_way(p, p->fd, protocol);
 	if (connect(p->fd, (struct sockaddr *)&to, length) && errno != EINPROGRESS) {
 		probe_end(p, false, "connect: %s", probe_errno(errno));
 		return -1;

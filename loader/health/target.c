@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #define NS_PER_MS 1000000
+#define HOP_MS	  10 /* between looks at a next hop that is not known yet */
 
 static __u64 now_ms(void)
 {
@@ -60,13 +61,35 @@ static void on_result(void *ctx, const struct probe_result *result)
 	t->told(t->ctx, t, changed);
 }
 
+/* A new backend's first result decides alone: it is not asked before its next hop is known, if that
+ * takes no longer than an answer may. */
+static bool hopeless(struct target *t)
+{
+	if (t->state.health != POISE_HEALTH_CHECKING || !t->about.by_path ||
+	    prober_has_hop(t->prober, t->about.member))
+		return false;
+	if (!t->hop_until)
+		t->hop_until = t->began + t->about.conf.timeout;
+	return t->began < t->hop_until;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
 	struct target *t = timer->data;
 	struct probe_want want = {
-		.addr = t->about.addr, .port = t->about.port, .conf = &t->about.conf};
+		.addr = t->about.addr,
+		.port = t->about.port,
+		.conf = &t->about.conf,
+		.by_path = t->about.by_path,
+		.address = t->about.address,
+		.member = t->about.member,
+	};
 
 	t->began = now_ms();
+	if (hopeless(t)) {
+		next_at(t, t->began + HOP_MS);
+		return;
+	}
 	t->probe = probe_start(t->prober, &want, on_result, t);
 }
 

@@ -14,7 +14,9 @@ struct target_about {
 	__u16 member;  /* id */
 	__u16 service; /* id */
 	union poise_addr addr;
-	__u16 port;		   /* host order: what is asked */
+	__u16 port; /* host order: what is asked */
+	bool by_path;
+	union poise_addr address;  /* then the virtual one */
 	char name[POISE_NAME_MAX]; /* of the service */
 	struct poise_health_conf conf;
 };
@@ -32,6 +34,7 @@ struct target {
 	struct prober *prober;
 	struct probe *probe; /* under way; NULL: waits for its timer */
 	__u64 began;	     /* of the last probe, ms */
+	__u64 hop_until;     /* the first probe waits for a next hop; 0: it never had to */
 	uv_timer_t timer;
 };
 

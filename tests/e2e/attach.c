@@ -206,7 +206,7 @@ Test(attach, a_hundred_replacements)
 		instance_close(i);
 	}
 	cr_expect(pins("link_") == 1);
-	cr_expect(pins("prog_") == 3);
+	cr_expect(pins("prog_") == 5);
 	cr_expect(!pins("new"));
 }
 

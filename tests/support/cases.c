@@ -38,16 +38,16 @@ static unsigned int reason_named(const char *word)
 
 /* The lines that "SERVICE REASON..." names, as a set of bits; SERVICE none: what belongs to none of
  * them. */
-static unsigned int find_reasons(const struct rig *r, const char *text, __u16 *service)
+static __u64 find_reasons(const struct rig *r, const char *text, __u16 *service)
 {
 	char words[128], *rest, *word;
-	unsigned int set = 0;
+	__u64 set = 0;
 
 	snprintf(words, sizeof(words), "%s", text);
 	word = strtok_r(words, " ", &rest);
 	*service = strcmp(word, "none") ? rig_service(r, word) : 0;
 	while ((word = strtok_r(NULL, " ", &rest)))
-		set |= 1u << reason_named(word);
+		set |= 1ull << reason_named(word);
 	cr_assert(set, "a test's own words: %s", text);
 	return set;
 }
@@ -67,7 +67,7 @@ static bool count_is(const struct rig *r, const struct packet_case *c, const str
 	static struct rig_counts now;
 	const struct rig_counts *is = &now;
 	__u16 member = c->member ? rig_member(r, c->member) : 0, service = 0;
-	unsigned int set = 0;
+	__u64 set = 0;
 	size_t bytes = member ? frame_ip_end(in) - frame_ip_at(in) : 0;
 	bool bad = false;
 

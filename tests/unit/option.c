@@ -118,6 +118,7 @@ Test(option, defaults)
 		{OPTION_ADDRESS, "withdraw-grace", "3s"},
 		{OPTION_HEALTH, "type", "none"},
 		{OPTION_HEALTH, "port", "auto"},
+		{OPTION_HEALTH, "via", "path"},
 		{OPTION_HEALTH, "interval", "2s"},
 		{OPTION_HEALTH, "fast-interval", "500ms"},
 		{OPTION_HEALTH, "timeout", "1s"},

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "service_notes.h"
+
+static bool records_all(const struct config_service *svc)
+{
+	return !config_by_hash(&svc->conf);
+}
+
+static bool draws(const struct config_service *svc)
+{
+	return svc->conf.policy == POISE_LEAST_CONN &&
+	       svc->conf.cycle_slots > POISE_LEAST_CONN_MOST;
+}
+
+static bool lacks_latency(const struct config_service *svc)
+{
+	return svc->conf.policy == POISE_LATENCY_AWARE;
+}
+
+/* Somebody's checks cannot go by the path. */
+static bool checks_directly(const struct config_service *svc)
+{
+	union poise_addr address;
+	const char *why;
+
+	for (size_t m = 0; m < svc->members; m++)
+		if (!config_check_path(svc, &svc->member[m], &address, &why) && why)
+			return true;
+	return false;
+}
+
+static const struct {
+	bool (*holds)(const struct config_service *svc);
+	const char *text;
+} notes[] = {
+	{records_all, "other balancers do not know its flows: if routers share packets out among "
+		      "several (ECMP), choose maglev or source-hash"},
+	{draws, "of so many backends each new flow compares 64, drawn by chance"},
+	{lacks_latency, "latency is not measured in this version: chosen by chance"},
+	{checks_directly, "checks of backends that it has no virtual address of the family of go "
+			  "directly, not by clients' way"},
+};
+
+const char *service_note(const struct config_service *svc, size_t *at)
+{
+	while (*at < sizeof(notes) / sizeof(notes[0]))
+		if (notes[(*at)++].holds(svc))
+			return notes[*at - 1].text;
+	return NULL;
+}
