@@ -3,7 +3,8 @@
  * Where a million new flows go under every policy, by the loaded program: 1, 3, 8, 100 and 1,000
  * backends, of equal weight, then, changed while it runs, of weights 1:2:7. Hash policies must do
  * exactly what their table says, round-robin exactly what its turns are; for the others the counts
- * must be as chance would have them with the right shares.
+ * must be as chance would have them with the right shares. Clients are IPv4's, and for every policy
+ * IPv6's once.
  *
  * Flows are ended as soon as they have begun, so that all loads are 0; `held` leaves them open.
  */
@@ -39,6 +40,7 @@ static const struct config_limits limits = {.services = 3,
 					    .ranges = 16};
 
 static struct rig rig;
+static bool by_v6;	       /* clients, and the address that they come to */
 static struct driver_mix *mix; /* of our CPU */
 static struct config_service *web;
 static struct poise_service_rec *rec;
@@ -70,11 +72,11 @@ static void commit(void)
 
 static void open_with(enum poise_policy policy, unsigned int backends)
 {
-	static struct frame f;
+	static struct frame f, f6;
 	static char yaml[BACKENDS_MAX * 40];
 	char *at = yaml;
 
-	at += sprintf(at, "services:\n  - name: web\n    listen: 10.2.0.1:80\n"
+	at += sprintf(at, "services:\n  - name: web\n    listen: [ 10.2.0.1:80, '[fd02::1]:80' ]\n"
 			  "    forward: l2\n    backends:\n");
 	for (unsigned int k = 1; k <= backends; k++)
 		at += sprintf(at, "      - address: 'fd03::%x'\n", k);
@@ -86,6 +88,9 @@ static void open_with(enum poise_policy policy, unsigned int backends)
 	cr_assert(f.length == DRIVER_FRAME);
 	*mix = (struct driver_mix){.flows = htonl(ADDRESSES)};
 	memcpy(mix->frame, f.byte, DRIVER_FRAME);
+	frame_build(&f6, "ip6 fd01:: > fd02::1 | tcp 1 > 80 | data 6");
+	cr_assert(f6.length == DRIVER_FRAME6);
+	memcpy(mix->frame6, f6.byte, DRIVER_FRAME6);
 	config_service_named(rig.cfg, "web")->conf.policy = policy;
 	commit();
 	cr_assert_eq(web->members, backends);
@@ -98,13 +103,16 @@ static __u64 packets_to(__u16 member)
 
 static void drive(__u64 packets)
 {
-	struct xdp_md ctx = {.data_end = DRIVER_FRAME, .ingress_ifindex = rig.place.lo};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = mix->frame, .data_size_in = DRIVER_FRAME,
-		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx));
+	const struct bpf_program *program =
+		by_v6 ? rig.driver->progs.fresh6 : rig.driver->progs.fresh;
+	__u32 length = by_v6 ? DRIVER_FRAME6 : DRIVER_FRAME;
+	struct xdp_md ctx = {.data_end = length, .ingress_ifindex = rig.place.lo};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = by_v6 ? mix->frame6 : mix->frame,
+		    .data_size_in = length, .ctx_in = &ctx, .ctx_size_in = sizeof(ctx));
 
 	while (packets) {
 		run.repeat = packets < PER_RUN ? (int)packets : PER_RUN;
-		cr_assert(!bpf_prog_test_run_opts(bpf_program__fd(rig.driver->progs.fresh), &run));
+		cr_assert(!bpf_prog_test_run_opts(bpf_program__fd(program), &run));
 		cr_assert_eq(run.retval, XDP_TX);
 		packets -= (__u64)run.repeat;
 	}
@@ -162,6 +170,11 @@ static __u64 place_of(__u32 n)
 
 	src.w[3] = htonl(0x0b000000) ^ (n & htonl(ADDRESSES));
 	dst.w[3] = htonl(0x0a020001);
+	if (by_v6) {
+		src = (union poise_addr){.b = {0xfd, 0x01}};
+		src.w[3] = n & htonl(ADDRESSES);
+		dst = (union poise_addr){.b = {0xfd, 0x02, [15] = 1}};
+	}
 	if (rec->policy == POISE_SOURCE_HASH)
 		return poise_client_hash(&src, rig.i->meta->hash_key[0], rig.i->meta->hash_key[1]);
 	return poise_flow_hash(&src, &dst, ports, IPPROTO_TCP, rig.i->meta->hash_key[0],
@@ -340,4 +353,22 @@ Test(spread, p2c)
 Test(spread, latency_aware)
 {
 	expect_everywhere(POISE_LATENCY_AWARE);
+}
+
+Test(spread, clients_of_ipv6)
+{
+	static const __u16 weights[] = {1, 2, 7};
+	__u32 flows = (place_emulated() ? FLOWS / EMULATED : FLOWS) / 5;
+
+	stay_on_one_cpu();
+	by_v6 = true;
+	for (int policy = 0; policy < POISE_POLICIES; policy++) {
+		open_with((enum poise_policy)policy, 8);
+		expect_policy(flows);
+		for (size_t m = 0; m < web->members; m++)
+			web->member[m].conf.weight = weights[m % 3];
+		commit();
+		expect_policy(flows);
+	}
+	rig_close(&rig);
 }

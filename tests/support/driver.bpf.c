@@ -9,7 +9,7 @@
  * millions of operations pass in seconds. A run does not restore the packet between repeats, so the
  * frame is written anew each time and whatever grew is taken off.
  *
- * fresh: opens one flow after another, as many as are wanted.
+ * fresh, fresh6: open one flow after another, as many as are wanted.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -22,6 +22,8 @@
 #define SOURCE_AT 26
 #define SPORT_AT  34
 #define FLAGS_AT  47
+#define SADDR6_AT 34 /* of IPv6: the last 4 bytes */
+#define FLAGS6_AT 67
 #define TCP	  6
 #define UDP	  17
 
@@ -128,27 +130,49 @@ int mixed(struct xdp_md *ctx)
 }
 
 /* Each packet opens a flow of its own, from another address; if DRIVER_RST is among the kinds, the
- * next packet ends it. */
+ * next packet ends it. The flow's number, and the packet's flags. */
+static __always_inline __u32 fresh_flow(struct driver_mix *m, __u8 *flags)
+{
+	__u32 kind = DRIVER_SYN, flow = m->sequence++;
+
+	if (m->kinds & DRIVER_RST) {
+		kind = flow & 1 ? DRIVER_RST : DRIVER_SYN;
+		flow >>= 1;
+	}
+	*flags = flags_of(kind);
+	return flow & m->flows;
+}
+
 SEC("xdp")
 int fresh(struct xdp_md *ctx)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct driver_mix *m = bpf_map_lookup_elem(&mix, &cpu);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 kind = DRIVER_SYN, flow;
 	__u8 *p = data;
 
 	if (!m || data + DRIVER_FRAME > end)
 		return XDP_ABORTED;
 	for (int k = 0; k < DRIVER_FRAME; k++)
 		p[k] = m->frame[k];
-	flow = m->sequence++;
-	if (m->kinds & DRIVER_RST) {
-		kind = flow & 1 ? DRIVER_RST : DRIVER_SYN;
-		flow >>= 1;
-	}
-	*(__u32 *)(p + SADDR_AT) ^= flow & m->flows;
-	p[FLAGS_AT] = flags_of(kind);
+	*(__u32 *)(p + SADDR_AT) ^= fresh_flow(m, p + FLAGS_AT);
+	bpf_tail_call(ctx, &under_test, 0);
+	return XDP_ABORTED;
+}
+
+SEC("xdp")
+int fresh6(struct xdp_md *ctx)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct driver_mix *m = bpf_map_lookup_elem(&mix, &cpu);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u8 *p = data;
+
+	if (!m || data + DRIVER_FRAME6 > end)
+		return XDP_ABORTED;
+	for (int k = 0; k < DRIVER_FRAME6; k++)
+		p[k] = m->frame6[k];
+	*(__u32 *)(p + SADDR6_AT) ^= fresh_flow(m, p + FLAGS6_AT);
 	bpf_tail_call(ctx, &under_test, 0);
 	return XDP_ABORTED;
 }

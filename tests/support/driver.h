@@ -10,6 +10,7 @@
 #define DRIVER_HEADROOM 128 /* bytes poisoned before each packet: more than is ever put there */
 #define DRIVER_POISON	0xa5
 #define DRIVER_FRAME	64 /* bytes of the mixed driver's frame */
+#define DRIVER_FRAME6	80 /* of fresh6's */
 
 /* The mixed driver's state, a line for each CPU that runs it. */
 struct driver_mix {
@@ -22,6 +23,7 @@ struct driver_mix {
 	__u32 peer;
 	__u32 clients; /* mask: which bits of the source address vary */
 	__u32 spare[6];
+	__u8 frame6[DRIVER_FRAME6]; /* Ethernet, IPv6, TCP */
 };
 
 #define DRIVER_SYN  0x1
