@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "maps/hash.h"
 #include "maps/text.h"
@@ -217,4 +218,50 @@ Test(flows, a_listing_can_be_ended)
 		begin(CLIENT4, "10.2.0.1", 100 + k, 80, false);
 	instance_flows(n.i, count, &seen);
 	cr_assert_eq(seen, 3);
+}
+
+#define FULL	     (4u << 20) /* slots, as many as there are by default */
+#define CLIENT_MS    50		/* of CPU that a listener may cost */
+#define SLOW_MACHINE 5		/* times that, since tests share theirs */
+#define LOOKS	     5		/* the quickest counts */
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Other flows of the service in every slot. */
+static void fill_table(void)
+{
+	__u16 member = native_member(&n, "10.3.0.1");
+	__u64 random = 1;
+
+	for (__u32 b = 0; b < n.i->flow_buckets; b++)
+		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
+			random = poise_mix(random + POISE_GOLD);
+			n.i->flows[b].word[w] = random >> 32 << 32 |
+						(__u64)member << POISE_WORD_MEMBER_SHIFT |
+						POISE_FLOW_EST << POISE_WORD_STATE_SHIFT;
+		}
+}
+
+Test(flows, of_a_client_in_a_full_table_take_little_time)
+{
+	double least = 1e9;
+
+	native_close(&n);
+	native_open(&n, yaml, FULL);
+	fill_table();
+	for (int look = 0; look < LOOKS; look++) {
+		double begin = cpu_ms(), took;
+
+		find(CLIENT4, "10.2.0.1:80", "web");
+		took = cpu_ms() - begin;
+		least = took < least ? took : least;
+	}
+	fprintf(stderr, "a listener in a full table of 4 M slots: %.1f ms\n", least);
+	cr_expect_lt(least, CLIENT_MS * SLOW_MACHINE);
 }
