@@ -195,6 +195,12 @@ static void add_duration(struct json_object *o, const char *key, const struct op
 		json_add_real(o, text, (double)ms / 1e3);
 }
 
+/* No limit is no number, nor is what a check does not ask for. */
+static bool zero_is_absent(const struct option *o)
+{
+	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none"));
+}
+
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
 static void add_option(struct json_object *o, const struct option *opt, const void *obj)
 {
@@ -210,7 +216,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 	case OPTION_U16:
 	case OPTION_U32:
 	case OPTION_SIZE:
-		if (n || !opt->zero || opt->scope != OPTION_HEALTH)
+		if (n || !zero_is_absent(opt))
 			json_add_u64(o, key, n);
 		break;
 	case OPTION_DURATION: add_duration(o, key, opt, n); break;
@@ -335,7 +341,8 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_object_object_del(o, "name");
 	json_object_object_del(o, "forward");
 	json_object_object_del(o, "max_conns");
-	json_add_u64(o, "max_conns", config_max_conns(&s->service->conf, m));
+	if (config_max_conns(&s->service->conf, m))
+		json_add_u64(o, "max_conns", config_max_conns(&s->service->conf, m));
 	json_add_known(o, "forward",
 		       option_word(option_find(OPTION_SERVICE, "forward"),
 				   config_mode(s->service, b->member)));

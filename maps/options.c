@@ -25,12 +25,12 @@
 #define CHECK_MIN	10	      /* ms: a hundred checks a second of one backend */
 #define CHECK_MAX	SECONDS(3600) /* rarer is no check */
 #define HOLD_MAX	SECONDS(86400)
-#define WINDOW_MAX	SECONDS(300)  /* what counts as soon */
-#define RUN_MAX		100	   /* results in a row */
-#define JITTER_MAX	50	   /* percent: more is another interval */
-#define FLOW_SLOTS_MAX	(1u << 30) /* 8 GiB */
-#define TABLE_SLOTS_MIN 8192	   /* one automatic table and its successor */
-#define TABLE_SLOTS_MAX (1u << 30) /* 4 GiB */
+#define WINDOW_MAX	SECONDS(300) /* what counts as soon */
+#define RUN_MAX		100	     /* results in a row */
+#define JITTER_MAX	50	     /* percent: more is another interval */
+#define FLOW_SLOTS_MAX	(1u << 30)   /* 8 GiB */
+#define TABLE_SLOTS_MIN 8192	     /* one automatic table and its successor */
+#define TABLE_SLOTS_MAX (1u << 30)   /* 4 GiB */
 
 static const struct option_word policies[] = {
 	{.word = "maglev", .value = POISE_MAGLEV},
@@ -283,7 +283,8 @@ const struct option poise_options[] = {
 		 "grows slowly at first, below 1 quickly."},
 	{SERVICE(fade_floor), .key = "fade-floor", .type = OPTION_PERCENT, .fallback = "10%",
 	 .max = 100, .argument = "PERCENT",
-	 .help = "The part of its share that a backend gets at least while it fades in."},
+	 .help = "The part of its share that a backend gets at least while it fades in; 0%: it "
+		 "begins with next to nothing."},
 
 	{SERVICE(on_down), .key = "on-down", .type = OPTION_ENUM, .fallback = "keep",
 	 .words = on_downs, .argument = "keep|move|reset",

@@ -41,7 +41,7 @@ int poise_parse_duration(const char *text, __u64 *ms, struct poise_error *err);
 char *poise_format_duration(__u64 ms, char *buf, size_t size);
 /* Plain digits: no sign, no leading 0, which some would read as octal. */
 int poise_parse_number(const char *text, __u64 *value, struct poise_error *err);
-/* 10% */
+/* 10%; a bare number is an error, 0 is not. */
 int poise_parse_percent(const char *text, __u64 *value, struct poise_error *err);
 /* 0.5 1 2.25: at most two places, in hundredths. */
 int poise_parse_hundredths(const char *text, __u64 *value, struct poise_error *err);

@@ -56,7 +56,8 @@ int poise_parse_percent(const char *text, __u64 *value, struct poise_error *err)
 	const char *end;
 	__u64 got;
 
-	if (!digits(text, &got, &end) || (text[0] == '0' && end > text + 1) || strcmp(end, "%"))
+	if (!digits(text, &got, &end) || (text[0] == '0' && end > text + 1) ||
+	    (strcmp(end, "%") != 0 && (got || *end)))
 		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not a percentage like 10%%");
 	*value = got;
 	return 0;

@@ -138,11 +138,28 @@ static bool has_field(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, name, NULL);
 }
 
+Test(tables, no_limit_is_no_number)
+{
+	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend add web 10.0.0.1"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "show --json"), 0, "%s", c.err);
+	cr_assert(!strstr(c.out, "\"max_conns\"") && !strstr(c.out, "\"rate\""), "%s", c.out);
+	cr_assert_eq(command(&c, "service set web max-conns 7 rate 9"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend set web 10.0.0.1 max-conns 5"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "show --json"), 0, "%s", c.err);
+	cr_assert(strstr(c.out, "\"max_conns\":7") && strstr(c.out, "\"max_conns\":5") &&
+			  strstr(c.out, "\"rate\":9"),
+		  "%s", c.out);
+}
+
 Test(tables, every_key_is_in_json_and_in_save_all)
 {
 	struct json_object *answer, *list, *service, *backend, *more, *address, *health;
 
-	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true"), 0, "%s", c.err);
+	/* who has no limit has no field */
+	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true rate 10 "
+				 "max-conns 10"),
+		     0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);

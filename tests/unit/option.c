@@ -208,6 +208,7 @@ static const struct {
 	{OPTION_SERVICE, "fade-exponent", "1.50", 150, "1.5"},
 	{OPTION_SERVICE, "fade-exponent", "10", 1000, "10"},
 	{OPTION_SERVICE, "fade-floor", "0%", 0, "0%"},
+	{OPTION_SERVICE, "fade-floor", "0", 0, "0%"},
 	{OPTION_SERVICE, "fade-floor", "100%", 100, "100%"},
 	{OPTION_BACKEND, "weight", "0", 0, "0"},
 	{OPTION_BACKEND, "weight", "65535", 65535, "65535"},
