@@ -55,18 +55,22 @@ bool passive_judge(enum poise_fault fault, struct passive_member *m, size_t n, _
 {
 	__u64 *share = calloc(n + 1, sizeof(*share));
 	size_t measured = 0, counted = 0;
+	__u64 flows = 0;
 
 	if (!share)
 		abort();
 	for (size_t k = 0; k < n; k++) {
 		measure(&faults[fault], &m[k]);
 		counted += m[k].counts;
+		flows += m[k].counts ? m[k].flows : 0;
 		if (m[k].measured)
 			share[measured++] = m[k].bad;
 	}
 	*median = (__u8)median_of(share, measured);
 	free(share);
 	if (measured < 2 || 2 * measured < counted)
+		return false;
+	if (measured < counted && flows < 2ull * PASSIVE_LEAST * counted)
 		return false;
 	for (size_t k = 0; k < n; k++)
 		m[k].sick = m[k].measured && m[k].bad >= faults[fault].least &&

@@ -19,8 +19,10 @@
  * is compared with the median of the pool over the same time, in which every client meets every
  * backend alike: what the network or clients do, they do to all.
  *
- * A window that has too few flows goes on until it has enough. A backend is sick if it is found so
- * in PASSIVE_TWICE windows in a row, which rules out bursts of flows of a kind of their own.
+ * A window goes on until each backend has enough flows; or half of them have, and all together
+ * twice as many as would do: some get few, by their weight or since they hang. A backend is sick if
+ * it is found so in PASSIVE_TWICE windows in a row, which rules out bursts of flows of a kind of
+ * their own.
  */
 #ifndef POISE_HEALTH_PASSIVE_H
 #define POISE_HEALTH_PASSIVE_H
@@ -30,9 +32,10 @@
 
 #include "maps/abi.h"
 
-#define PASSIVE_LEAST 20 /* flows of a backend that say something: chance makes 11 points of them  \
-			  */
-#define PASSIVE_MARGIN	 40 /* points above the median: four times that */
+/* Flows of a backend that say something of it: by chance a share of 20 is off by 11 points, and
+ * once in some thousands by PASSIVE_MARGIN, points above the median. */
+#define PASSIVE_LEAST	 20
+#define PASSIVE_MARGIN	 40
 #define PASSIVE_TWICE	 2
 #define PASSIVE_PATIENCE 60 /* windows after which one is given up that has too few flows */
 #define PASSIVE_LASTING	 3  /* times that the pool's flows last */
@@ -54,8 +57,8 @@ struct passive_member {
 __u64 passive_window(enum poise_fault fault, __u32 window, const struct passive_member *m, size_t n,
 		     __u64 age);
 
-/* Finds the sick by one kind of fault. False if too few backends had enough flows for a median,
- * which is in percent. */
+/* Finds the sick by one kind of fault, and the median in percent. False: the window has to go on.
+ */
 bool passive_judge(enum poise_fault fault, struct passive_member *m, size_t n, __u8 *median);
 
 /* How many more may be ejected of `up` backends that are up and `ejected` that would be. */
