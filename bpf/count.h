@@ -12,10 +12,18 @@
 
 #include "packet.h"
 
-/* This CPU's place of a member in counters, own and others. */
+/* This CPU's place of a member in counters. */
 static __always_inline __u32 count_place(__u32 member)
 {
 	return bpf_get_smp_processor_id() * poise_members + member;
+}
+
+/* This CPU's loads, of all members: ids are bounded by poise_row_mask. */
+static __always_inline struct poise_loads *loads_row(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return row_lookup(&loads, &cpu, poise_row_mask + 1);
 }
 
 static __always_inline void count_packet(__u32 member, __u32 bytes)
@@ -52,14 +60,14 @@ static __always_inline void count_gauge(__u32 member, bool opened, bool placed)
 {
 	__u32 place = count_place(member);
 	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
-	poise_load *load = (poise_load *)word_lookup(&own, place);
+	struct poise_loads *row = loads_row();
 	__s32 more = opened ? 1 : -1;
 	__u64 before;
 
-	if (!c || !load)
+	if (!c || !row)
 		return;
 	before = __sync_fetch_and_add(opened ? &c->opened : &c->closed, 1);
-	__sync_fetch_and_add(load, more);
+	__sync_fetch_and_add(&row[member & poise_row_mask].own, more);
 	if (!(before & POISE_COUNT_HELD))
 		more = 0;
 	if (UNLIKELY(more - placed))

@@ -20,7 +20,7 @@ static __always_inline __u32 cycle_slot(const struct poise_service_rec *rec, __u
 /* Where there is no choice: the only one that the policy might choose; 0: there are several. */
 static __always_inline __u32 cycle_only(const struct poise_service_rec *rec)
 {
-	return rec->cycle_size == 1 ? POISE_CYCLE_MEMBER(cycle_slot(rec, 0)) : 0;
+	return rec->cycle_size == 1 ? cycle_slot(rec, 0) : 0;
 }
 
 #endif

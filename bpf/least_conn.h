@@ -9,70 +9,87 @@
 #include "load.h"
 
 #define LEAST_CONN_STRIDE 64 /* members a call, which costs as much as five of them */
+#define LEAST_CONN_CALLS  (POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE)
 
-_Static_assert(PICK_CALLS >= 2 * POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE, "too few calls");
-
-/* Sixteen slots at once, from the `skip`th on: a cycle begins where a value of the map does. How
- * far it came before it has to wait for an answer; POISE_WORDS: to the end; 0: no use in going on.
- */
-static __always_inline __u32 least_conn_value(struct pick *p, const struct poise_words *slots,
-					      struct loads *loads, __u32 skip, __u32 left)
+/* What is rarely needed is kept in memory, for there are few registers. */
+static __always_inline void least_conn_seat(struct pick *p, const struct poise_seat *seat,
+					    const struct poise_loads *row, __u32 mask,
+					    __u64 *chance, __u64 *best)
 {
-	for (__u32 k = 0; k < POISE_WORDS && k < left; k++) {
-		__u32 slot = ONCE(slots->w[k]);
-		__u32 place = p->row + POISE_CYCLE_MEMBER(slot);
+	__u64 member = ONCE(seat->member), score = load_score(seat, member, row, mask);
 
-		if (k < skip)
-			continue;
-		if (place / POISE_WORDS != loads->group && !loads_get(loads, place / POISE_WORDS))
-			return 0;
-		if (load_compare(p, slot, load_in(loads, place)))
-			return k + 1;
-	}
-	return POISE_WORDS;
+	if (score > *best)
+		return;
+	*chance *= LOAD_STEP;
+	if (score == *best && *chance >= ONCE(p->best.tie))
+		return;
+	*best = score;
+	p->best.tie = *chance;
+	p->best.member = member;
 }
 
+/* Seats of one value of the table: the first n, or all. */
+static __always_inline void least_conn_seats(struct pick *p, const struct poise_seat *seat, __u32 n,
+					     const struct poise_loads *row, __u64 *best)
+{
+	__u64 chance = p->chance;
+	__u32 mask = poise_row_mask;
+
+	UNROLL
+	for (__u32 k = 0; k < SEATS; k++)
+		if (k < n)
+			least_conn_seat(p, &seat[k], row, mask, &chance, best);
+	p->chance = chance;
+}
+
+/* Looks at some from p->at on. */
 __noinline int least_conn_some(struct pick *p, struct poise_service_rec *rec)
 {
-	struct loads loads;
-	__u32 at, skip;
+	struct poise_loads *row = loads_row();
+	__u64 best;
+	__u32 at;
 
-	if (!p || !rec || !loads_get(&loads, p->row / POISE_WORDS))
+	if (!p || !rec || !row)
 		return 0;
-	skip = p->next % POISE_WORDS;
-	at = p->next - skip;
-	for (int k = 0; k < LEAST_CONN_STRIDE / POISE_WORDS && at < rec->cycle_size; k++) {
-		__u32 value = (rec->cycle_at + at) / POISE_WORDS, came;
-		const struct poise_words *slots = bpf_map_lookup_elem(&table, &value);
+	best = p->best.score;
+	at = p->at;
+	for (int k = 0; k < LEAST_CONN_STRIDE / SEATS && at < rec->cycle_size; k++) {
+		struct poise_seat *seat = load_seat(rec, at & ~(SEATS - 1));
 
-		if (!slots)
+		if (!seat)
 			break;
-		came = least_conn_value(p, slots, &loads, skip, rec->cycle_size - at);
-		at += came;
-		skip = 0;
-		if (!came || p->asked.slot)
-			break;
+		least_conn_seats(p, seat, rec->cycle_size - at, row, &best);
+		at += SEATS;
 	}
-	p->next = at;
+	p->best.score = best;
+	p->at = at;
 	return 0;
 }
 
 __noinline answer_t least_conn_choose(struct flow *f)
 {
 	struct poise_service_rec *rec;
-	struct pick *pick;
+	struct scratch *s;
 	struct turn *turn;
+	struct pick *p;
+	__u32 id;
 
-	if (!f)
+	if (!turn_begin(f, &rec, &turn))
 		return DROP(BROKEN);
-	rec = service_record(f->service, f->record);
-	turn = turn_get(f);
-	if (!rec || !turn)
+	s = scratch_get();
+	if (!s)
 		return DROP(BROKEN);
-	pick = pick_begin(turn_draw(turn, f));
-	if (!pick)
-		return DROP(BROKEN);
-	return pick_all(pick, f, rec, rec->cycle_size, least_conn_some);
+	p = &s->pick;
+	p->best.score = ~0ull;
+	p->best.member = 0;
+	p->chance = turn_draw(turn, f) | 1;
+	p->at = 0;
+	for (int call = 0; call < LEAST_CONN_CALLS && p->at < rec->cycle_size; call++)
+		least_conn_some(p, rec);
+	id = p->best.member;
+	if (LIKELY(admitted(f, rec, id, member_get(id), id)))
+		return id;
+	return load_careful(f, rec, 0, 1, rec->cycle_size);
 }
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Comparing members by load: whose (load + 1) / weight is smallest takes the flow, and chance
- * decides among equals, or all CPUs would send their flows to the same one at once.
+ * Comparing members by load: whose (load + 1) x cost is smallest takes the flow, and chance decides
+ * among equals, or all CPUs would send their flows to the same one at once. What a flow costs at a
+ * member stands beside it in the cycle (struct poise_seat); its load is what poised counted of all
+ * other CPUs a few milliseconds ago, and what this CPU counts itself, now. Each part may be
+ * negative, as flows are closed by other CPUs than opened them.
  *
- * A member's load is what poised counted of all other CPUs a few milliseconds ago, and what this
- * CPU counts itself, now. Each part may be negative, as flows are closed by other CPUs than opened
- * them.
+ * What is read lies side by side and is found by few look-ups, of which each costs as much as
+ * comparing a member does: eight seats in a value of the table, the loads of all in one.
  *
- * Nearly always the best one may take the flow, so it alone is asked, when all have been compared.
- * If it may not, they are compared once more, each being asked before it becomes the best.
- *
- * A policy has a function some(pick, record) that looks at a few members from pick->next on, puts
- * the best into pick->best, and moves pick->next on; careful, it stops at the first that is better
- * and puts it into pick->asked instead. That keeps both loops short, which is what the verifier
- * minds, and calls few deep, which is what the stack minds.
+ * Nearly always the best one may take the flow, so the policies compare first and ask then. If it
+ * may not, all are compared once more, each being asked before it becomes the best. That takes a
+ * function of its own that stops for each question, and notes in memory: calls are to be few deep,
+ * which is what the stack minds, and loops short, which is what the verifier minds.
  */
 #ifndef POISE_LOAD_H
 #define POISE_LOAD_H
@@ -21,32 +20,33 @@
 #include "cycle.h"
 #include "scratch.h"
 
-/* Calls of some() for a flow: twice for all that least-conn may look at, and for as many members
- * again who may not take it. */
-#define PICK_CALLS 64
+#define LOAD_STEP 6364136223846793005ull /* of Knuth's generator; its high bits are used */
+#define SEATS	  (POISE_WORDS / 2)	 /* in a value of the table */
 
-static __always_inline void pick_start(struct pick *p, __u32 careful)
+/* The seat at a place of the roster, and those after it in the same value; NULL: there is none. */
+static __always_inline struct poise_seat *load_seat(const struct poise_service_rec *rec, __u32 at)
 {
-	p->best.slot = 0;
-	p->asked.slot = 0;
-	p->careful = careful;
-	p->next = 0;
-	p->chance = p->start;
-	p->taken = 0;
+	__u32 value = rec->cycle_at / POISE_WORDS + at / SEATS;
+	struct poise_words *words = bpf_map_lookup_elem(&table, &value);
+
+	return words ? (struct poise_seat *)words + at % SEATS : NULL;
 }
 
-static __always_inline struct pick *pick_begin(__u64 chance)
+/* What the member's flows and one more cost. Costs have 32 bits, loads 31. */
+static __always_inline __u64 load_score(const struct poise_seat *seat, __u64 member,
+					const struct poise_loads *row, __u32 mask)
 {
-	struct scratch *s = scratch_get();
+	const struct poise_loads *l = &row[member & mask];
+	__s32 load = (__s32)((__u32)ONCE(l->own) + (__u32)ONCE(l->others));
 
-	if (!s)
-		return NULL;
-	s->pick.row = count_place(0);
-	s->pick.draw = chance >> 32;
-	s->pick.start = chance;
-	pick_start(&s->pick, 0);
-	return &s->pick;
+	return ((load > 0 ? (__u32)load : 0) + 1ull) * ONCE(seat->cost);
 }
+
+/* ---- once more, carefully ---------------------------------------------------------------------*/
+
+#define CAREFUL_STRIDE 32 /* members a call */
+/* Calls for a flow: for all that there may be, and for as many members who may not take it. */
+#define CAREFUL_CALLS (2 * POISE_LEAST_CONN_MOST / CAREFUL_STRIDE)
 
 /* Asks on behalf of the policies that go by load. */
 __noinline int load_admitted(struct flow *f, __u32 id)
@@ -59,95 +59,60 @@ __noinline int load_admitted(struct flow *f, __u32 id)
 	return rec && admitted(f, rec, id, member_get(id), id);
 }
 
-/* All have been looked at: is that the answer? */
-static __always_inline bool pick_over(struct pick *p, struct flow *f, struct poise_service_rec *rec)
+/* Goes on to the first that is better, p->asked, or through some that are not. */
+__noinline int load_walk(struct pick *p, struct poise_service_rec *rec)
 {
-	__u32 id = POISE_CYCLE_MEMBER(p->best.slot);
+	struct poise_loads *row = loads_row();
+	__u32 mask = poise_row_mask;
 
-	return !id || p->careful || admitted(f, rec, id, member_get(id), id);
-}
+	if (!p || !rec || !row)
+		return 0;
+	for (int k = 0; k < CAREFUL_STRIDE && p->left; k++) {
+		struct poise_seat *seat = load_seat(rec, p->at);
+		struct rival it = {};
 
-static __always_inline void pick_ask(struct pick *p, struct flow *f)
-{
-	if (LIKELY(!p->asked.slot))
-		return;
-	if (load_admitted(f, POISE_CYCLE_MEMBER(p->asked.slot)))
-		p->best = p->asked;
-	p->asked.slot = 0;
-}
-
-/* `count` members are to be looked at, by some(). The answer of the policy. */
-static __always_inline answer_t pick_all(struct pick *p, struct flow *f,
-					 struct poise_service_rec *rec, __u32 count,
-					 int (*some)(struct pick *, struct poise_service_rec *))
-{
-	for (int call = 0; call < PICK_CALLS; call++) {
-		some(p, rec);
-		pick_ask(p, f);
-		if (p->next < count)
-			continue;
-		if (pick_over(p, f, rec))
+		if (!seat)
 			break;
-		pick_start(p, 1);
+		p->left--;
+		p->at += p->step;
+		if (p->at >= rec->cycle_size)
+			p->at -= rec->cycle_size;
+		it.member = ONCE(seat->member);
+		it.score = load_score(seat, it.member, row, mask);
+		it.tie = p->chance *= LOAD_STEP;
+		if (it.score > p->best.score ||
+		    (it.score == p->best.score && it.tie >= p->best.tie))
+			continue;
+		p->asked = it;
+		break;
 	}
-	return POISE_CYCLE_MEMBER(p->best.slot);
+	return 0;
 }
 
-/* Sixteen neighbours in the rows of loads: members of a service mostly are, and a look-up costs
- * several times what reading a load does. */
-struct loads {
-	struct poise_words *mine, *rest;
-	__u32 group;
-};
-
-/* False: there is no such place. (To go on without would double what the verifier has to follow.)
- */
-static __always_inline bool loads_get(struct loads *l, __u32 group)
+/* The best who may take the flow, of `count` who stand `step` apart; 0: none of them may. */
+static __always_inline answer_t load_careful(struct flow *f, struct poise_service_rec *rec,
+					     __u32 at, __u32 step, __u32 count)
 {
-	l->group = group;
-	l->mine = bpf_map_lookup_elem(&own, &group);
-	l->rest = bpf_map_lookup_elem(&others, &group);
-	return l->mine && l->rest;
-}
+	struct scratch *s = scratch_get();
+	struct pick *p;
 
-static __always_inline __u32 load_in(const struct loads *l, __u32 place)
-{
-	__u32 at = place % POISE_WORDS;
-	__s32 sum = (__s32)ONCE(l->mine->w[at]) + (__s32)ONCE(l->rest->w[at]);
-
-	return sum > 0 ? (__u32)sum : 0;
-}
-
-/* A number of its own for each member and draw. */
-static __always_inline __u32 load_tie(__u32 id, __u32 draw)
-{
-	__u32 x = (id + draw) * (__u32)POISE_MIX1;
-
-	x = (x ^ x >> 15) * (__u32)POISE_MIX2;
-	return x ^ x >> 16;
-}
-
-/* Is the member of a slot, with this load, better than the best so far? Then it is the best, or is
- * to be asked: true. */
-static __always_inline bool load_compare(struct pick *p, __u32 slot, __u32 load)
-{
-	/* Weights have 16 bits, loads 31: exact, and no division. */
-	__u64 ours = (load + 1ull) * POISE_CYCLE_WEIGHT(p->best.slot);
-	__u64 theirs = (p->best.load + 1) * POISE_CYCLE_WEIGHT(slot);
-	struct rival *to = &p->best;
-	__u32 tie;
-
-	if (LIKELY(ours > theirs))
-		return false;
-	tie = load_tie(POISE_CYCLE_MEMBER(slot), p->draw);
-	if (ours == theirs && tie >= p->best.tie)
-		return false;
-	if (UNLIKELY(p->careful))
-		to = &p->asked;
-	to->load = load;
-	to->slot = slot;
-	to->tie = tie;
-	return p->careful;
+	if (!s)
+		return DROP(BROKEN);
+	p = &s->pick;
+	*p = (struct pick){
+		.best.score = ~0ull,
+		.chance = f->hash | 1,
+		.at = at,
+		.step = step,
+		.left = count,
+	};
+	for (int call = 0; call < CAREFUL_CALLS && p->left; call++) {
+		p->asked.member = 0;
+		load_walk(p, rec);
+		if (p->asked.member && load_admitted(f, p->asked.member))
+			p->best = p->asked;
+	}
+	return p->best.member;
 }
 
 #endif

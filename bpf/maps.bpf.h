@@ -28,8 +28,7 @@ POISE_ARRAY(flows, struct poise_bucket);
 POISE_ARRAY(flows_beside, struct poise_bucket); /* while the flow table is resized */
 POISE_ARRAY(fragments, struct poise_bucket);
 POISE_ARRAY(counters, struct poise_counter);
-POISE_ARRAY(own, struct poise_words); /* of poise_load */
-POISE_ARRAY(others, struct poise_words);
+POISE_ARRAY(loads, struct poise_loads); /* a value is a row of them */
 POISE_ARRAY(server_ids, struct poise_server_ids);
 POISE_ARRAY(held, struct poise_words);
 POISE_ARRAY(bounds, struct poise_bound);
@@ -65,7 +64,8 @@ POISE_KNOB __u32 poise_beside_buckets = 0; /* of flows_beside; 0: there is none 
 POISE_KNOB __u32 poise_slot_mask = 0;	   /* meta.listener_slots - 1 */
 POISE_KNOB __u32 poise_seed_mask = 0;	   /* meta.listener_seeds - 1 */
 POISE_KNOB __u32 poise_services = 1;	   /* meta.services: stride of turns (turn.h) */
-POISE_KNOB __u32 poise_members = 1;	   /* meta.members: stride of counters, own, others */
+POISE_KNOB __u32 poise_members = 1;	   /* meta.members: stride of counters */
+POISE_KNOB __u32 poise_row_mask = 0;	   /* length of a row of loads - 1, a power of two's */
 POISE_KNOB __u32 poise_jiffies_mult = 1;   /* seconds = jiffies64 * mult >> 32 */
 
 #endif

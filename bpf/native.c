@@ -73,8 +73,7 @@ static void use_pinned(const struct instance *i)
 	native_map(&flows_beside, i->flows_beside, i->beside_buckets);
 	native_map(&fragments, i->fragments, POISE_FRAGMENT_BUCKETS);
 	native_map(&counters, i->counters, m->cpus * m->members);
-	native_map(&own, i->own, poise_words_entries(m->cpus * m->members));
-	native_map(&others, i->others, poise_words_entries(m->cpus * m->members));
+	native_map(&loads, i->loads, m->cpus * poise_loads_row(m->members));
 	native_map(&server_ids, i->server_ids, poise_server_id_buckets(m->members));
 	native_map(&held, i->held, poise_words_entries(m->members));
 	native_map(&bounds, i->bounds, 2 * poise_range_entries(m->ranges));
@@ -101,6 +100,7 @@ void run_use(struct instance *i)
 	poise_slot_mask = m->listener_slots - 1;
 	poise_seed_mask = m->listener_seeds - 1;
 	poise_members = m->members;
+	poise_row_mask = poise_loads_row(m->members) - 1;
 	poise_services = m->services;
 	poise_jiffies_mult = (1ull << 32) / RUN_HZ;
 	run_refill();

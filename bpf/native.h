@@ -30,6 +30,7 @@ struct xdp_md {
 #define __noinline	__attribute__((noinline))
 #define SEC(name)
 #define POISE_KNOB
+#define UNROLL
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
@@ -42,6 +43,11 @@ struct xdp_md {
 
 #define bpf_map_lookup_elem(map, key)                                                              \
 	((void *)(*(key) < (uintptr_t)(map)->max_entries ? (map)->value + *(key) : NULL))
+#define row_lookup(map, key, length)                                                               \
+	({                                                                                         \
+		__u32 first_ = *(key) * (length);                                                  \
+		bpf_map_lookup_elem(map, &first_);                                                 \
+	})
 #define bpf_redirect_map(map, key, otherwise)                                                      \
 	((key) < (uintptr_t)(map)->max_entries ? XDP_REDIRECT : (int)(otherwise))
 

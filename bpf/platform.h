@@ -10,6 +10,10 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #define POISE_KNOB const volatile
+/* Before a loop of few rounds: it is written out, which saves counting. */
+#define UNROLL _Pragma("unroll")
+/* A map whose values are rows of what its declaration says, as long as the loader made them. */
+#define row_lookup(map, key, length) bpf_map_lookup_elem(map, key)
 #else
 #include "native.h"
 #endif

@@ -16,11 +16,7 @@ __noinline answer_t random_choose(struct flow *f)
 	struct poise_service_rec *rec;
 	struct turn *turn;
 
-	if (!f)
-		return DROP(BROKEN);
-	rec = service_record(f->service, f->record);
-	turn = turn_get(f);
-	if (!rec || !turn)
+	if (!turn_begin(f, &rec, &turn))
 		return DROP(BROKEN);
 	for (int k = 0; k < RANDOM_TRIES; k++) {
 		__u64 place = turn_draw(turn, f);

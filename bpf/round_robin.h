@@ -27,15 +27,10 @@ __noinline answer_t round_robin_choose(struct flow *f)
 	struct poise_service_rec *rec;
 	struct turn *turn;
 
-	if (!f)
-		return DROP(BROKEN);
-	rec = service_record(f->service, f->record);
-	turn = turn_get(f);
-	if (!rec || !turn)
+	if (!turn_begin(f, &rec, &turn))
 		return DROP(BROKEN);
 	for (int k = 0; k < ROUND_ROBIN_TRIES && rec->cycle_size; k++) {
-		__u32 slot = cycle_slot(rec, round_robin_turn(turn, f, rec->cycle_size));
-		__u32 id = POISE_CYCLE_MEMBER(slot);
+		__u32 id = cycle_slot(rec, round_robin_turn(turn, f, rec->cycle_size));
 
 		if (admitted(f, rec, id, member_get(id), 0))
 			return id;

@@ -11,23 +11,19 @@
 
 #include "packet.h"
 
+/* A member that is being compared with others (load.h). */
 struct rival {
-	__u64 load;
-	__u32 slot; /* of the cycle; 0: nobody */
-	__u32 tie;  /* the smaller of two equals wins */
+	__u64 score;  /* what all of its flows and this one cost there */
+	__u64 tie;    /* the smaller of two equals wins */
+	__u64 member; /* 0: nobody */
 };
 
-/* Members being compared (load.h). */
 struct pick {
 	struct rival best;
 	struct rival asked; /* better, if it may take the flow */
-	__u32 careful;	    /* ask everybody */
-	__u32 next;	    /* whom to look at */
-	__u32 row;	    /* where this CPU's part of own and others begins */
-	__u32 draw;
-	__u64 start; /* of chance (p2c.h) */
-	__u64 chance;
-	__u64 taken;
+	__u64 chance;	    /* who wins among equals */
+	__u32 at, step;	    /* the place to be looked at, and how far it is to the next */
+	__u32 left;	    /* how many are to be looked at */
 };
 
 struct scratch {

@@ -9,7 +9,7 @@
 #ifndef POISE_TURN_H
 #define POISE_TURN_H
 
-#include "packet.h"
+#include "listener.h"
 
 struct turn {
 	__u32 count;	/* of draws; may wrap */
@@ -29,6 +29,17 @@ static __always_inline struct turn *turn_get(const struct flow *f)
 	__u32 place = bpf_get_smp_processor_id() * poise_services + f->service;
 
 	return bpf_map_lookup_elem(&turns, &place);
+}
+
+/* What a policy chooses by; false: there is no such record or line. */
+static __always_inline bool turn_begin(const struct flow *f, struct poise_service_rec **rec,
+				       struct turn **turn)
+{
+	if (!f)
+		return false;
+	*rec = service_record(f->service, f->record);
+	*turn = turn_get(f);
+	return *rec && *turn;
 }
 
 static __always_inline __u64 turn_draw(struct turn *t, const struct flow *f)

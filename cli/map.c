@@ -47,8 +47,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 		"devmap", "a device to redirect to", NULL, sizeof(__u32), m->paths, NULL};
 	VIEW(flows, "eight flow words", i->flows, i->flow_buckets, print_bucket);
 	VIEW(counters, "a backend's counters on a CPU", i->counters, lines, print_counter);
-	VIEW(own, "a backend's live flows on a CPU", i->own, lines, print_load);
-	VIEW(others, "a backend's live flows on the other CPUs", i->others, lines, print_load);
+	VIEW(loads, "a backend's live flows on a CPU and on the others", i->loads,
+	     m->cpus * poise_loads_row(m->members), print_loads);
 	view[n++] = (struct map_view){"drops",	   "a service's drops by reason (poise stats)",
 				      NULL,	   sizeof(struct poise_drops),
 				      m->services, NULL};

@@ -260,10 +260,13 @@ void print_counter(FILE *out, const struct instance *i, __u64 key, const void *e
 		POISE_COUNT(n->opened), POISE_COUNT(n->closed));
 }
 
-void print_load(FILE *out, const struct instance *i, __u64 key, const void *entry)
+void print_loads(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
-	fprintf(out, "cpu %llu member %llu %d", key / i->meta->members, key % i->meta->members,
-		*(const poise_load *)entry);
+	__u32 row = poise_loads_row(i->meta->members);
+	const struct poise_loads *l = entry;
+
+	fprintf(out, "cpu %llu member %llu own %d others %d", key / row, key % row, l->own,
+		l->others);
 }
 
 void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry)

@@ -68,8 +68,7 @@ void fold_members(struct fold *f, const struct config *cfg)
 }
 
 /* own is read once: a count that changed between two reads would be counted wrongly for good. */
-static void fold_chunk(const struct fold *f, const poise_load *own, poise_load *others,
-		       __u32 stride, __u32 first, __u32 count)
+static void fold_chunk(const struct fold *f, struct poise_loads *loads, __u32 row, __u32 count)
 {
 	poise_load total[FOLD_CHUNK];
 
@@ -77,22 +76,25 @@ static void fold_chunk(const struct fold *f, const poise_load *own, poise_load *
 	for (__u32 c = 0; c < f->cpus; c++) {
 		poise_load *snapshot = &f->snapshot[c * FOLD_CHUNK];
 
-		memcpy(snapshot, &own[(size_t)c * stride + first], count * sizeof(*own));
-		for (__u32 k = 0; k < count; k++)
+		const struct poise_loads *from = &loads[(size_t)c * row];
+
+		for (__u32 k = 0; k < count; k++) {
+			snapshot[k] = *(const volatile poise_load *)&from[k].own;
 			total[k] += snapshot[k];
+		}
 	}
 	for (__u32 c = 0; c < f->cpus; c++) {
 		const poise_load *snapshot = &f->snapshot[c * FOLD_CHUNK];
-		poise_load *to = &others[(size_t)c * stride + first];
+		struct poise_loads *to = &loads[(size_t)c * row];
 
 		/* Stores only what changed: CPUs that read a line keep it. */
 		for (__u32 k = 0; k < count; k++)
-			if (to[k] != total[k] - snapshot[k])
-				to[k] = total[k] - snapshot[k];
+			if (to[k].others != total[k] - snapshot[k])
+				to[k].others = total[k] - snapshot[k];
 	}
 }
 
-void fold_run(const struct fold *f, const poise_load *own, poise_load *others, __u32 stride)
+void fold_run(const struct fold *f, struct poise_loads *loads, __u32 row)
 {
 	for (size_t r = 0; r < f->ranges; r++) {
 		__u32 at = f->range[r].first, end = at + f->range[r].count;
@@ -100,7 +102,7 @@ void fold_run(const struct fold *f, const poise_load *own, poise_load *others, _
 		while (at < end) {
 			__u32 count = end - at < FOLD_CHUNK ? end - at : FOLD_CHUNK;
 
-			fold_chunk(f, own, others, stride, at, count);
+			fold_chunk(f, &loads[at], row, count);
 			at += count;
 		}
 	}

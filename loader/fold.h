@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The load fold: each CPU counts its own live flows (opened - closed); what a choice on one CPU
- * cannot see is what the others hold. others[cpu][member] = the sum of all other CPUs' own, every
- * few milliseconds, for members in use only.
+ * cannot see is what the others hold. loads[cpu][member].others = the sum of all other CPUs' own,
+ * every few milliseconds, for members in use only.
  */
 #ifndef POISED_FOLD_H
 #define POISED_FOLD_H
@@ -29,7 +29,7 @@ void fold_init(struct fold *f, __u32 cpus);
 void fold_free(struct fold *f);
 /* Which members are folded: all of cfg that have an id. */
 void fold_members(struct fold *f, const struct config *cfg);
-/* One fold; own and others are [cpus][stride]. */
-void fold_run(const struct fold *f, const poise_load *own, poise_load *others, __u32 stride);
+/* One fold; loads are [cpus][row]. */
+void fold_run(const struct fold *f, struct poise_loads *loads, __u32 row);
 
 #endif

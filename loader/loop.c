@@ -42,7 +42,7 @@ static void on_fold(uv_timer_t *timer)
 	struct poised *p = timer->data;
 	struct instance *i = p->instance;
 
-	fold_run(&p->fold, i->own, i->others, i->meta->members);
+	fold_run(&p->fold, i->loads, poise_loads_row(i->meta->members));
 	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
 	herald_tick(&p->herald, p->follow.cfg);
 	if (follow_tick(&p->follow)) {

@@ -12,7 +12,7 @@
  *    from the network (paths, the next-hop word). Records are immutable once reachable and are
  *    published by one 4- or 8-byte store; anything unpublished is reused only after a grace
  *    period (membarrier), see meta.graced.
- *  - what packets write (flows, counters, own, drops).
+ *  - what packets write (flows, counters, loads, drops).
  *
  * A size change of any structure here is an ABI change: raise POISE_ABI. Pins live under
  * <bpffs>/poise/<instance>/v<POISE_ABI>/ and carry the names in POISE_MAPS below.
@@ -43,15 +43,15 @@
 /* clang-format off */
 #define POISE_MAPS(M)                                                                              \
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
-	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(own) M(others) M(drops)      \
-	M(rates) M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)           \
+	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(loads) M(drops) M(rates)     \
+	M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)                 \
 	M(checks) M(probes) M(events)
 /* clang-format on */
 
 /*
  * The kernel lays out an array's values in steps of 8 bytes, so an array of 4-byte values is no
  * array when user space maps it, and is twice as large as it need be. Maps of 4-byte words
- * (listener_seeds, table, own, others, held) therefore have values of 16 of them: word n is w[n %
+ * (listener_seeds, table, held) therefore have values of 16 of them: word n is w[n %
  * 16] of value n / 16, mapped they are plain arrays, and a map's max_entries is
  * poise_words_entries(words).
  */
@@ -169,10 +169,10 @@ struct poise_service_rec {
 	__u32 rate;	  /* new flows per second; 0: any number */
 	__u32 burst;	  /* with it: at once, after a rest */
 	__u32 cycle_at;	  /* first slot of the cycle, in `table` too */
-	__u32 cycle_size; /* 0: the policy has none */
+	__u32 cycle_size; /* places of it; 0: the policy has none */
 	__u32 bounds_at;  /* the first of them in `bounds` */
 	__u32 pickup;	  /* seconds: PICKUP of TCP */
-	__u32 spare;
+	__u32 arc; /* p2c: members of the roster for each that a choice compares, in 1/65536 */
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -342,18 +342,25 @@ POISE_ASSERT_SIZE(struct poise_range, 24);
 #define POISE_ENTRY(cur, base) ((__u32)(cur) | (__u32)(base) << POISE_ORDINAL_BITS)
 
 /*
- * Slots of the same map hold cycles: those whom a policy goes through for new flows. A slot names a
- * member by its id, with its weight if the policy goes by load. A cycle begins with a value of the
- * map.
+ * Slots of the same map hold cycles: those whom a policy goes through for new flows. A cycle begins
+ * with a value of the map. Each of its places is a member's id; under the policies that go by load
+ * (POISE_CYCLE_LOADED) a struct poise_seat, two slots.
  */
-#define POISE_CYCLE_SLOT(id, weight) ((__u32)(id) | (__u32)(weight) << 16)
-#define POISE_CYCLE_MEMBER(slot)     ((slot)&0xffff)
-#define POISE_CYCLE_WEIGHT(slot)     ((slot) >> 16)
-#define POISE_CYCLE_EXACT	     65536 /* turns of a round up to which weights are met exactly */
-#define POISE_LEAST_CONN_MOST	     1024  /* members that least-conn compares all of */
-#define POISE_CHOICES_MIN	     2
-#define POISE_CHOICES_MAX	     64 /* and least-conn's, of more members than that */
-#define POISE_CHOICES_AUTO	     4
+struct poise_seat {
+	__u32 member;
+	__u32 cost; /* of a flow there: POISE_COST / weight */
+};
+
+/* Divided by any weight up to 18, and most others that people write, it leaves no rest: members
+ * are then compared exactly. Else within one in 60,000. */
+#define POISE_COST		   3920716800u /* 2^10 3^2 5^2 7 11 13 17 */
+#define POISE_CYCLE_LOADED(policy) ((policy) == POISE_LEAST_CONN || (policy) == POISE_P2C)
+#define POISE_CYCLE_WIDTH(policy)  (POISE_CYCLE_LOADED(policy) ? 2 : 1) /* slots of a place */
+#define POISE_CYCLE_EXACT	   65536 /* turns of a round up to which weights are met exactly */
+#define POISE_LEAST_CONN_MOST	   1024	 /* members that least-conn compares all of */
+#define POISE_CHOICES_MIN	   2
+#define POISE_CHOICES_MAX	   64 /* and least-conn's, of more members than that */
+#define POISE_CHOICES_AUTO	   4
 
 /* ---- flow words --------------------------------------------------------------------------------
  * 63..32 tag, 31..16 member, 15..13 state, 12 unit, 11..0 stamp; the whole word 0: free. Changed
@@ -441,9 +448,19 @@ POISE_ASSERT_SIZE(struct poise_counter, 64);
 #define POISE_COUNT_HELD (1ull << 63)
 #define POISE_COUNT(n)	 ((n) & ~POISE_COUNT_HELD)
 
-/* own[cpu * meta.members + member]: that CPU's opened - closed, side by side for the scan;
- * others[...]: folded by poised, the gauge minus that CPU's own part. */
 typedef __s32 poise_load;
+
+/* What choosing by load reads, side by side: a value of map `loads` is a CPU's row of them all,
+ * poise_loads_row(meta.members) long, so that one look-up serves a choice and a mask bounds an id.
+ */
+struct poise_loads {
+	poise_load own;	   /* that CPU's opened - closed: its programs add */
+	poise_load others; /* the gauge minus that: poised stores */
+};
+
+POISE_ASSERT_SIZE(struct poise_loads, 8);
+/* The next power of two, and a cache line at least: CPUs share none. */
+#define poise_loads_row(members) (2u << (31 - __builtin_clz(((members)-1) | 7)))
 
 /* rates[member]: written by poised each second; [0] over the last second, [1] over 60 s. */
 struct poise_rate {

@@ -42,7 +42,7 @@ static void check_cycle(struct check *c, const struct derived *d)
 {
 	const __u32 *slot = c->i->table + d->conf->cycle_at;
 
-	for (__u32 s = 0; s < d->conf->cycle_slots; s++)
+	for (__u32 s = 0; s < derive_cycle_slots(d->conf); s++)
 		if (slot[s] != d->cycle[s])
 			check_say(c, "table",
 				  "service \"%s\": slot %u of its cycle (entry %u) is 0x%08x, not "

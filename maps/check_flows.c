@@ -95,8 +95,9 @@ static const char *wrong_own(const struct instance *i, __u32 id)
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
 		size_t line = (size_t)cpu * i->meta->members + id;
 
-		if (i->own[line] != (poise_load)(POISE_COUNT(i->counters[line].opened) -
-						 POISE_COUNT(i->counters[line].closed)))
+		if (instance_loads(i, cpu, id)->own !=
+		    (poise_load)(POISE_COUNT(i->counters[line].opened) -
+				 POISE_COUNT(i->counters[line].closed)))
 			return "a CPU's own count is not what it opened less what it closed";
 	}
 	return NULL;
@@ -152,7 +153,7 @@ void check_flows(struct check *c)
 				  "entry %u: its gauge is %lld, but %u live flows are recorded", id,
 				  after.flows, n.live[id]);
 		if (own)
-			check_say(c, "own", "entry %u: %s", id, own);
+			check_say(c, "loads", "entry %u: %s", id, own);
 		check_held(c, id, after.flows);
 	}
 	free(n.live);

@@ -108,7 +108,7 @@ static bool sane_service(const struct poise_meta *m, const struct poise_service_
 	return (__u64)conf->table_at + conf->table_slots <= m->table_slots &&
 	       (__u64)conf->base_at + conf->base_size <= m->table_slots &&
 	       conf->cycle_at % POISE_WORDS == 0 &&
-	       (__u64)conf->cycle_at + conf->cycle_slots <= m->table_slots;
+	       (__u64)conf->cycle_at + derive_cycle_slots(conf) <= m->table_slots;
 }
 
 /* A run is checked while a record in force names it; then each prefix is what it seems. */

@@ -53,17 +53,12 @@ static __u32 turns(const struct share *s, const struct cycle_member *member)
 	return exact ? (__u32)exact : 1;
 }
 
-static bool has_roster(enum poise_policy policy)
-{
-	return policy == POISE_LEAST_CONN || policy == POISE_P2C;
-}
-
 __u32 cycle_size(enum poise_policy policy, const struct cycle_member *member, size_t n)
 {
 	struct share s = share_of(member, n);
 	__u32 size = 0;
 
-	if (has_roster(policy))
+	if (POISE_CYCLE_LOADED(policy))
 		return (__u32)n;
 	if (policy == POISE_ROUND_ROBIN)
 		for (size_t m = 0; m < n; m++)
@@ -107,28 +102,31 @@ static void fill_turns(const struct cycle_member *member, size_t n, __u32 *slot,
 	}
 	qsort(turn, size, sizeof(*turn), by_place);
 	for (__u32 t = 0; t < size; t++)
-		slot[t] = POISE_CYCLE_SLOT(turn[t].id, 0);
+		slot[t] = turn[t].id;
 	free(turn);
 }
 
 void cycle_fill(enum poise_policy policy, const struct cycle_member *member, size_t n, __u32 *slot,
 		__u32 size)
 {
-	if (!has_roster(policy))
+	if (!POISE_CYCLE_LOADED(policy)) {
 		fill_turns(member, n, slot, size);
-	else
-		for (size_t m = 0; m < n && m < size; m++)
-			slot[m] = POISE_CYCLE_SLOT(member[m].id, member[m].weight);
+		return;
+	}
+	for (size_t m = 0; m < n && m < size; m++) {
+		*slot++ = member[m].id;
+		*slot++ = POISE_COST / member[m].weight;
+	}
 }
 
 __u64 cycle_key(enum poise_policy policy, const struct cycle_member *member, size_t n)
 {
-	bool roster = has_roster(policy);
+	bool roster = POISE_CYCLE_LOADED(policy);
 	__u64 key = roster;
 
 	for (size_t m = 0; m < n; m++)
 		key = poise_mix(
-			(key ^ POISE_CYCLE_SLOT(member[m].id, roster ? 0 : member[m].weight)) *
+			(key ^ (member[m].id | (roster ? 0u : (__u32)member[m].weight << 16))) *
 			POISE_GOLD);
 	return key;
 }

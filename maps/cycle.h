@@ -16,10 +16,10 @@ struct cycle_member {
 	__u16 weight; /* at least 1 */
 };
 
-/* Slots that the cycle of these members takes; 0: the policy has none, or nobody is there. */
+/* Places that the cycle of these members has; 0: the policy has none, or nobody is there. */
 __u32 cycle_size(enum poise_policy policy, const struct cycle_member *member, size_t n);
 
-/* Fills slot[size], size by cycle_size. */
+/* Fills slot[size * POISE_CYCLE_WIDTH(policy)], size by cycle_size. */
 void cycle_fill(enum poise_policy policy, const struct cycle_member *member, size_t n, __u32 *slot,
 		__u32 size);
 

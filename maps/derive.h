@@ -34,10 +34,16 @@ struct derived {
 	__u64 weights; /* of those that are up */
 	struct poise_service_rec rec;
 	__u16 *table;		   /* [conf->table_slots] ordinals: `current` */
-	__u32 *cycle;		   /* [conf->cycle_slots] slots */
+	__u32 *cycle;		   /* [derive_cycle_slots(conf)] */
 	__u8 *present;		   /* [rec.members] by ordinal */
 	struct poise_bound *bound; /* [rec.bounds & POISE_BOUNDS_COUNT], at rec.bounds_at */
 };
+
+/* What the cycle takes of the pool. */
+static inline __u32 derive_cycle_slots(const struct poise_service_conf *conf)
+{
+	return conf->cycle_slots * POISE_CYCLE_WIDTH(conf->policy);
+}
 
 /* Collects, ranks and fills: everything that needs no store. */
 void derived_make(const struct instance *i, __u16 id, struct derived *d);

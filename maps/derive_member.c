@@ -18,8 +18,8 @@ static void clear_counters(struct instance *i, __u16 id)
 		size_t line = (size_t)cpu * i->meta->members + id;
 
 		store_words(&i->counters[line], &counter, sizeof(counter));
-		store32((__u32 *)&i->own[line], 0);
-		store32((__u32 *)&i->others[line], 0);
+		store32((__u32 *)&instance_loads(i, cpu, id)->own, 0);
+		store32((__u32 *)&instance_loads(i, cpu, id)->others, 0);
 	}
 	store32((__u32 *)&i->held[id], 0);
 	store_words(&i->rates[id], &rate, sizeof(rate));

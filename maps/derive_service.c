@@ -86,7 +86,7 @@ static void store_cycle(struct instance *i, const struct derived *d)
 {
 	__u32 *slot = i->table + d->conf->cycle_at;
 
-	for (__u32 s = 0; s < d->conf->cycle_slots; s++)
+	for (__u32 s = 0; s < derive_cycle_slots(d->conf); s++)
 		if (slot[s] != d->cycle[s])
 			store32(&slot[s], d->cycle[s]);
 }

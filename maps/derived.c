@@ -59,6 +59,7 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 				       : POISE_CHOICES_AUTO;
 	if (rec->choices > members)
 		rec->choices = (__u8)members;
+	rec->arc = ((members << 16) + rec->choices - 1) / rec->choices;
 }
 
 #define BURST_SHARE 10 /* of a second */
@@ -234,7 +235,7 @@ static void fill_cycle(struct derived *d)
 	struct cycle_member *chosen = calloc(d->members + 1, sizeof(*chosen));
 	size_t n = 0;
 
-	d->cycle = calloc(d->conf->cycle_slots + 1, sizeof(*d->cycle));
+	d->cycle = calloc(derive_cycle_slots(d->conf) + 1, sizeof(*d->cycle));
 	if (!chosen || !d->cycle)
 		abort();
 	for (size_t m = 0; m < d->members && d->conf->cycle_slots; m++)

@@ -68,7 +68,7 @@ static __u64 load_of(const struct instance *i, __u16 id)
 	__s64 sum = 0;
 
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++)
-		sum += i->own[(size_t)cpu * i->meta->members + id];
+		sum += instance_loads(i, cpu, id)->own;
 	return sum > 0 ? (__u64)sum : 0;
 }
 

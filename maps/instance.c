@@ -100,11 +100,12 @@ static int check_size(const struct instance *i, const struct instance_map *map, 
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return poise_fail_errno(err, "cannot inspect map %s", map->name);
-	if (info.value_size == map->value && (!i->meta || info.max_entries == sizes_held(i, map)))
+	if (info.value_size == sizes_value(i, map) &&
+	    (!i->meta || info.max_entries == sizes_held(i, map)))
 		return 0;
 	poise_fail(err, POISE_E_ABI, "map %s of %s has %u entries of %u bytes, not %u of %u",
 		   map->name, i->dir, info.max_entries, info.value_size,
-		   i->meta ? sizes_held(i, map) : 1, map->value);
+		   i->meta ? sizes_held(i, map) : 1, sizes_value(i, map));
 	return poise_error_remedy(err, "poise reset, then apply the configuration anew");
 }
 

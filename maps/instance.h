@@ -43,8 +43,7 @@ struct instance {
 	__u32 flow_stage;		    /* meta's when they were mapped ... */
 	__u32 swept_stage;		    /* ... and when the sweep under way began */
 	struct poise_counter *counters;
-	poise_load *own;
-	poise_load *others;
+	struct poise_loads *loads;
 	struct poise_rate *rates;
 	struct poise_check_result *checks;
 	struct poise_event *events;
@@ -62,6 +61,11 @@ struct instance {
 	bool anonymous;		    /* tests: maps are plain memory, no grace periods, no locks */
 	struct poise_meta identity; /* meta's first part as it was when opened: the true sizes */
 };
+
+static inline struct poise_loads *instance_loads(const struct instance *i, __u32 cpu, __u32 member)
+{
+	return &i->loads[(size_t)cpu * poise_loads_row(i->meta->members) + member];
+}
 
 /* Buckets are counted through: those of the table in force, then those of one beside it. */
 static inline __u32 instance_buckets(const struct instance *i)

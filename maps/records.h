@@ -120,12 +120,12 @@ struct poise_service_conf {
 	__u8 choices;				 /* p2c; 0: auto */
 	__u16 ranges;				 /* source ranges: prefixes of its run */
 	__u32 affinity_timeout;
-	__u32 rate;	  /* new flows per second; 0: any number */
-	__u32 rate_burst; /* 0: auto */
-	__u32 max_conns;  /* of each backend; 0: any number */
-	__u64 cycle_key;  /* whose slots these are (cycle.h) */
-	__u32 cycle_at;	  /* the slots of its cycle in `table`; 0: none */
-	__u32 cycle_slots;
+	__u32 rate;	     /* new flows per second; 0: any number */
+	__u32 rate_burst;    /* 0: auto */
+	__u32 max_conns;     /* of each backend; 0: any number */
+	__u64 cycle_key;     /* whose slots these are (cycle.h) */
+	__u32 cycle_at;	     /* the slots of its cycle in `table`; 0: none */
+	__u32 cycle_slots;   /* places: each POISE_CYCLE_WIDTH slots */
 	__u32 range_at;	     /* of its run in `range_conf`; 0: it has none */
 	__u32 range_crc;     /* CRC-32C of these prefixes */
 	__u32 fade_in;	     /* ms; POISE_FADE_AUTO: by the policy */

@@ -26,8 +26,7 @@ const struct instance_map instance_maps[] = {
 	FIELD(paths, struct poise_path),
 	FIELD(flows, struct poise_bucket),
 	FIELD(counters, struct poise_counter),
-	WORDS(own),
-	WORDS(others),
+	FIELD(loads, struct poise_loads),
 	FIELD(rates, struct poise_rate),
 	FIELD(checks, struct poise_check_result),
 	FIELD(events, struct poise_event),
@@ -99,8 +98,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"devmap", meta->paths}, /* a path's device at the path's index */
 		{"flows", meta->flow_buckets},
 		{"counters", meta->cpus * meta->members},
-		{"own", poise_words_entries(meta->cpus * meta->members)},
-		{"others", poise_words_entries(meta->cpus * meta->members)},
+		{"loads", meta->cpus},
 		{"drops", meta->services},
 		{"rates", meta->members},
 		{"checks", meta->members},
@@ -138,9 +136,16 @@ __u32 sizes_held(const struct instance *i, const struct instance_map *map)
 	return i->meta ? entries(i->meta, map->name) : 1;
 }
 
+__u32 sizes_value(const struct instance *i, const struct instance_map *map)
+{
+	bool row = map->field == offsetof(struct instance, loads);
+
+	return map->value * (row ? poise_loads_row(i->meta->members) : 1);
+}
+
 size_t sizes_bytes(const struct instance *i, const struct instance_map *map)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), value = (map->value + 7u) & ~7u;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), value = (sizes_value(i, map) + 7u) & ~7u;
 
 	return (sizes_held(i, map) * value + page - 1) / page * page;
 }

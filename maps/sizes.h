@@ -8,7 +8,7 @@
 struct instance_map {
 	const char *name;
 	size_t field; /* offset in struct instance */
-	__u32 value;  /* bytes of an entry */
+	__u32 value;  /* bytes of an entry; of loads: of one in a CPU's row */
 };
 
 /* The maps that are mapped; meta first, it knows the sizes of the others. */
@@ -19,6 +19,8 @@ extern const size_t instance_maps_count;
 void sizes_fill(struct poise_meta *meta, const struct config_limits *limits);
 /* Entries of a map by meta; before meta is mapped, 1 (it is meta itself). */
 __u32 sizes_held(const struct instance *i, const struct instance_map *map);
+/* Bytes of a value, as the kernel has it. */
+__u32 sizes_value(const struct instance *i, const struct instance_map *map);
 size_t sizes_bytes(const struct instance *i, const struct instance_map *map);
 __u32 sizes_cpus(void);
 /* The one whose pin and size may change (flow_table.h). */

@@ -12,7 +12,7 @@ static void conf_slots(struct gaps *taken, const struct poise_service_conf *conf
 {
 	gaps_add(taken, conf->table_at, conf->table_slots);
 	gaps_add(taken, conf->base_at, conf->base_size);
-	gaps_add(taken, conf->cycle_at, conf->cycle_slots);
+	gaps_add(taken, conf->cycle_at, derive_cycle_slots(conf));
 }
 
 /* A record with table_size 0 sends nobody to its table. */
@@ -20,7 +20,7 @@ static void rec_slots(struct gaps *taken, const struct poise_service_rec *rec)
 {
 	gaps_add(taken, rec->table_at, rec->table_size);
 	gaps_add(taken, rec->base_at, rec->base_size);
-	gaps_add(taken, rec->cycle_at, rec->cycle_size);
+	gaps_add(taken, rec->cycle_at, rec->cycle_size * POISE_CYCLE_WIDTH(rec->policy));
 }
 
 static int no_slots(const struct plan *p, const struct config_service *svc, const char *what,
@@ -172,8 +172,8 @@ int plan_tables(struct plan *p, struct poise_error *err)
 		if (start_over(&p->service[s]) &&
 		    place(p, svc, "table", conf->table_slots, 1, &conf->table_at, err))
 			return -1;
-		if (cycle_anew(&p->service[s]) &&
-		    place(p, svc, "cycle", conf->cycle_slots, POISE_WORDS, &conf->cycle_at, err))
+		if (cycle_anew(&p->service[s]) && place(p, svc, "cycle", derive_cycle_slots(conf),
+							POISE_WORDS, &conf->cycle_at, err))
 			return -1;
 	}
 	return 0;

@@ -62,6 +62,8 @@ static int set_knobs(struct load *l, struct poise_error *err)
 		bpf_map__max_entries(skel->maps.listener_seeds) * POISE_WORDS - 1;
 	skel->rodata->poise_services = bpf_map__max_entries(skel->maps.services);
 	skel->rodata->poise_members = bpf_map__max_entries(skel->maps.members);
+	skel->rodata->poise_row_mask =
+		poise_loads_row(bpf_map__max_entries(skel->maps.members)) - 1;
 	skel->rodata->poise_jiffies_mult = mult;
 	return 0;
 }

@@ -68,6 +68,16 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 	return 0;
 }
 
+/* A CPU's row of loads is one value: as long as there are members. */
+static int size_row(struct poise *skel, struct poise_error *err)
+{
+	__u32 row = poise_loads_row(bpf_map__max_entries(skel->maps.members));
+
+	if (bpf_map__set_value_size(skel->maps.loads, row * sizeof(struct poise_loads)))
+		return poise_fail_errno(err, "cannot size map loads");
+	return 0;
+}
+
 int attach_maps_size(struct poise *skel, const struct config_limits *limits,
 		     struct poise_error *err)
 {
@@ -81,7 +91,7 @@ int attach_maps_size(struct poise *skel, const struct config_limits *limits,
 		if (bpf_map__set_max_entries(map, instance_map_entries(names[k], limits, cpus)))
 			return poise_fail_errno(err, "cannot size map %s", names[k]);
 	}
-	return 0;
+	return size_row(skel, err);
 }
 
 /* Set by the kernel itself on a devmap: programs cannot write it anyway. */
@@ -139,8 +149,7 @@ static int check_sizes(struct poise *skel, const struct attach_dir *d, struct po
 	    power_of_two(bpf_map__max_entries(skel->maps.listeners)) &&
 	    power_of_two(bpf_map__max_entries(skel->maps.listener_seeds)) &&
 	    bpf_map__max_entries(skel->maps.counters) == lines &&
-	    bpf_map__max_entries(skel->maps.own) == poise_words_entries(lines) &&
-	    bpf_map__max_entries(skel->maps.others) == poise_words_entries(lines))
+	    bpf_map__max_entries(skel->maps.loads) == (__u32)libbpf_num_possible_cpus())
 		return 0;
 	poise_fail(err, POISE_E_CORRUPT, "the sizes of the maps in %s contradict each other",
 		   d->path);
@@ -154,6 +163,9 @@ int attach_maps_reuse(struct poise *skel, const struct attach_dir *d, __u32 stag
 		struct bpf_map *map = find(skel, names[k], err);
 		bool flows = map == skel->maps.flows;
 
+		/* members is one of those before. */
+		if (map == skel->maps.loads && size_row(skel, err))
+			return -1;
 		if (!map ||
 		    reuse_one(map, flows ? instance_flows_pin(stage, false) : names[k], d, err))
 			return -1;

@@ -136,7 +136,7 @@ static __s64 gauge(unsigned int backend)
 	__s64 sum = 0;
 
 	for (__u32 cpu = 0; cpu < rig.i->meta->cpus; cpu++)
-		sum += rig.i->own[cpu * rig.i->meta->members + id];
+		sum += instance_loads(rig.i, cpu, id)->own;
 	return sum;
 }
 
@@ -196,7 +196,7 @@ static double worst(unsigned int cpus)
 			live += (double)(ends[0].n + ends[1].n);
 			samples++;
 		}
-		fold_run(&fold, rig.i->own, rig.i->others, rig.i->meta->members);
+		fold_run(&fold, rig.i->loads, poise_loads_row(rig.i->meta->members));
 	}
 	fprintf(stderr, "%u CPUs: worst %.3f, %.0f flows live\n", cpus, worst, live / samples);
 	return worst;

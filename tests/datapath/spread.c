@@ -249,42 +249,111 @@ static void shares_by_weight(void)
 		share[m] = (double)weight_of(m) / weight_sum();
 }
 
-/* The chance that none of `choices` different ones out of n is among these. */
-static double none_of(double these, double n, unsigned int choices)
+/* Without load the heaviest of all takes the flow, those of one weight alike. */
+static void shares_of_the_heaviest(void)
 {
-	double chance = 1;
+	unsigned int of = 0;
+	__u64 most = 0;
 
-	for (unsigned int k = 0; k < choices; k++)
-		chance *= fmax(0, (n - these - k) / (n - k));
+	for (size_t m = 0; m < web->members; m++)
+		most = weight_of(m) > most ? weight_of(m) : most;
+	for (size_t m = 0; m < web->members; m++)
+		of += weight_of(m) == most;
+	for (size_t m = 0; m < web->members; m++)
+		share[m] = weight_of(m) == most ? 1.0 / of : 0;
+}
+
+#define ARCS 4
+
+/* An arc of the roster: members from .. until, counted from wherever it begins. */
+struct arc {
+	size_t from, until;
+	double lighter, alike; /* of those in it, than whoever is asked about */
+};
+
+/* The chance that nobody of the other arcs is heavier, and that the member then is the one of those
+ * alike who is taken. */
+static double chance_of_taking(const struct arc *arc, unsigned int arcs, unsigned int its)
+{
+	double alike[ARCS + 1] = {1}, chance = 0;
+
+	for (unsigned int a = 0; a < arcs; a++) {
+		if (a == its)
+			continue;
+		for (unsigned int k = arcs; k > 0; k--)
+			alike[k] = alike[k] * arc[a].lighter + alike[k - 1] * arc[a].alike;
+		alike[0] *= arc[a].lighter;
+	}
+	for (unsigned int k = 0; k < arcs; k++)
+		chance += alike[k] / (k + 1);
 	return chance;
 }
 
-/* Without load the heaviest of those that are looked at takes the flow, all of one weight alike. */
-static void shares_without_load(unsigned int choices)
+/* As the roster has them: in the order of its places. */
+static size_t at_place(size_t place)
 {
-	static const unsigned int weights[] = {7, 2, 1};
-	double n = (double)web->members, heavier = 0;
+	__u32 id = rig.i->table[rec->cycle_at + 2 * (place % web->members)];
+	size_t m = 0;
 
-	for (size_t w = 0; w < 3; w++) {
-		double of = 0;
+	while (web->member[m].id != id)
+		m++;
+	return m;
+}
 
-		for (size_t m = 0; m < web->members; m++)
-			of += weight_of(m) == weights[w];
-		for (size_t m = 0; m < web->members; m++)
-			if (weight_of(m) == weights[w])
-				share[m] = (none_of(heavier, n, choices) -
-					    none_of(heavier + of, n, choices)) /
-					   of;
-		heavier += of;
+static void weigh(struct arc *arc, size_t start, __u64 weight, const __u64 *weights)
+{
+	double each = 1.0 / (double)(arc->until - arc->from);
+
+	arc->lighter = arc->alike = 0;
+	for (size_t p = arc->from; p < arc->until; p++) {
+		__u64 its = weights[(start + p) % web->members];
+
+		arc->lighter += its < weight ? each : 0;
+		arc->alike += its == weight ? each : 0;
 	}
+}
+
+/* One is drawn of each arc; the heaviest takes the flow, and of several alike each as often. */
+static void shares_of_arcs(void)
+{
+	static const __u64 all[] = {1, 2, 7};
+	static size_t member[BACKENDS_MAX];
+	static __u64 weights[BACKENDS_MAX];
+	unsigned int arcs = web->members < ARCS ? (unsigned int)web->members : ARCS;
+	double n = (double)web->members;
+	struct arc arc[ARCS];
+
+	for (size_t p = 0; p < web->members; p++) {
+		member[p] = at_place(p);
+		weights[p] = weight_of(member[p]);
+		share[member[p]] = 0;
+	}
+	for (unsigned int a = 0; a < arcs; a++) {
+		arc[a].from = a * web->members / arcs;
+		arc[a].until = (a + 1) * web->members / arcs;
+	}
+	for (size_t start = 0; start < web->members; start++)
+		for (size_t w = 0; w < sizeof(all) / sizeof(all[0]); w++) {
+			for (unsigned int a = 0; a < arcs; a++)
+				weigh(&arc[a], start, all[w], weights);
+			for (unsigned int a = 0; a < arcs; a++) {
+				double chance = chance_of_taking(arc, arcs, a) / n /
+						(double)(arc[a].until - arc[a].from);
+
+				for (size_t p = arc[a].from; p < arc[a].until; p++) {
+					size_t place = (start + p) % web->members;
+
+					if (weights[place] == all[w])
+						share[member[place]] += chance;
+				}
+			}
+		}
 }
 
 /* ---- the policies -----------------------------------------------------------------------------*/
 
 static void expect_policy(__u32 flows)
 {
-	unsigned int all = (unsigned int)web->members;
-
 	forget();
 	switch ((enum poise_policy)web->conf.policy) {
 	case POISE_ROUND_ROBIN: expect_rounds(flows); return;
@@ -293,8 +362,8 @@ static void expect_policy(__u32 flows)
 		spread(flows, true);
 		expect_as_table(flows);
 		return;
-	case POISE_LEAST_CONN: shares_without_load(all); break;
-	case POISE_P2C: shares_without_load(all < 4 ? all : 4); break;
+	case POISE_LEAST_CONN: shares_of_the_heaviest(); break;
+	case POISE_P2C: shares_of_arcs(); break;
 	default: shares_by_weight();
 	}
 	spread(flows, false);

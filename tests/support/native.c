@@ -233,7 +233,7 @@ __s64 native_gauge(const struct native *n, __u16 member)
 	__s64 own = 0;
 
 	for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
-		own += n->i->own[cpu * meta->members + member];
+		own += instance_loads(n->i, cpu, member)->own;
 	cr_assert_eq(own, (__s64)(c.opened - c.closed), "own of member %u", member);
 	cr_assert_eq(n->i->held[member], n->i->members[member].max_conns ? own : 0,
 		     "member %u: %d held, of %lld", member, n->i->held[member], own);

@@ -364,7 +364,7 @@ void rig_expect_recount(const struct rig *r, const char *when)
 		long long held = r->i->members[m].max_conns ? live[m] : 0;
 
 		for (__u32 cpu = 0; cpu < meta->cpus; cpu++)
-			own += r->i->own[cpu * meta->members + m];
+			own += instance_loads(r->i, cpu, m)->own;
 		cr_expect(gauge == live[m], "%s: member %u: gauge %lld, recount %lld", when, m,
 			  gauge, live[m]);
 		cr_expect(own == live[m], "%s: member %u: own %lld, recount %lld", when, m, own,

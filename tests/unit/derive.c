@@ -355,12 +355,13 @@ Test(derive, a_tracked_leaver_goes_when_idle)
 									<< POISE_WORD_STATE_SHIFT;
 
 	i->flows[0].word[0] = word;
-	i->counters[leaver].opened = i->own[leaver] = 1;
+	i->counters[leaver].opened = 1;
+	instance_loads(i, 0, leaver)->own = 1;
 	store_change(i, leave_and_drain, 1);
 	cr_assert_eq(tick(i, 100), 0, "a flow is live");
 	i->flows[0].word[0] = 0;
 	i->counters[leaver].closed = 1;
-	i->own[leaver] = 0;
+	instance_loads(i, 0, leaver)->own = 0;
 	cr_assert_eq(tick(i, 100), 1);
 	cr_assert_eq(i->members[leaver].service, 0);
 	instance_close(i);

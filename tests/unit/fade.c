@@ -232,7 +232,7 @@ Test(fade, a_clock_that_is_set_back_ends_nothing)
 
 static void load(const char *address, int flows)
 {
-	n.i->own[member(address)->id] = flows;
+	instance_loads(n.i, 0, member(address)->id)->own = flows;
 }
 
 Test(fade, caught_up_at_the_mean)

@@ -346,7 +346,8 @@ static bool is_named(const struct instance *i, __u32 ordinal)
 	const struct poise_service_rec *r = rec(i);
 
 	for (__u32 s = 0; s < r->cycle_size; s++)
-		if (POISE_CYCLE_MEMBER(i->table[r->cycle_at + s]) == r->extent[0].first + ordinal)
+		if (i->table[r->cycle_at + s * POISE_CYCLE_WIDTH(r->policy)] ==
+		    r->extent[0].first + ordinal)
 			return true;
 	return !r->cycle_size && slots_of(i, ordinal);
 }

@@ -91,7 +91,7 @@ static void fill(const struct run *run)
 		begin(flows);
 		end_in(flows, 0, left);
 		if (++flows % (run->rate / STEPS) == 0)
-			fold_run(&fold, n.i->own, n.i->others, n.i->meta->members);
+			fold_run(&fold, n.i->loads, poise_loads_row(n.i->meta->members));
 	}
 }
 
@@ -116,7 +116,7 @@ static void step(const struct run *run, __u32 at)
 	run_sweep(&io);
 	if ((int)(at / STEPS) >= run->killed && (int)(at / STEPS) < run->back)
 		return;
-	fold_run(&fold, n.i->own, n.i->others, n.i->meta->members);
+	fold_run(&fold, n.i->loads, poise_loads_row(n.i->meta->members));
 	if (at % FADE_STEPS == 0)
 		instance_fade(n.i, n.cfg, began + at * (SECOND / STEPS), second0 + at / STEPS);
 }

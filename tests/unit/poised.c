@@ -35,7 +35,7 @@ static struct config *members(const __u16 *id, size_t n)
 Test(fold, others_is_everybody_else_s)
 {
 	static const __u16 id[] = {1, 2, 3, 700, 701, 0};
-	static poise_load own[CPUS * STRIDE], others[CPUS * STRIDE];
+	static struct poise_loads loads[CPUS * STRIDE];
 	struct config *cfg = members(id, 6);
 	struct fold f;
 
@@ -44,17 +44,17 @@ Test(fold, others_is_everybody_else_s)
 	cr_assert_eq(f.ranges, 2, "1..3 and 700..701; an id of 0 is none");
 	for (int c = 0; c < CPUS; c++)
 		for (int m = 0; m < STRIDE; m++)
-			own[c * STRIDE + m] = (c + 1) * 100 - m;
+			loads[c * STRIDE + m].own = (c + 1) * 100 - m;
 	for (int k = 0; k < CPUS * STRIDE; k++)
-		others[k] = 4711;
-	fold_run(&f, own, others, STRIDE);
+		loads[k].others = 4711;
+	fold_run(&f, loads, STRIDE);
 	for (int c = 0; c < CPUS; c++)
 		for (int m = 0; m < STRIDE; m++) {
 			bool used = (m >= 1 && m <= 3) || m == 700 || m == 701;
-			poise_load sum = 600 - 3 * m - own[c * STRIDE + m];
+			poise_load sum = 600 - 3 * m - loads[c * STRIDE + m].own;
 
-			cr_assert_eq(others[c * STRIDE + m], used ? sum : 4711, "cpu %d member %d",
-				     c, m);
+			cr_assert_eq(loads[c * STRIDE + m].others, used ? sum : 4711,
+				     "cpu %d member %d", c, m);
 		}
 	fold_free(&f);
 	config_free(cfg);
@@ -62,7 +62,7 @@ Test(fold, others_is_everybody_else_s)
 
 Test(fold, a_range_longer_than_a_chunk)
 {
-	static poise_load own[CPUS * STRIDE], others[CPUS * STRIDE];
+	static struct poise_loads loads[CPUS * STRIDE];
 	struct fold_range *range = malloc(sizeof(*range));
 	struct fold f;
 
@@ -71,14 +71,14 @@ Test(fold, a_range_longer_than_a_chunk)
 	f.range = range;
 	f.ranges = 1;
 	for (int m = 0; m < STRIDE; m++)
-		own[STRIDE + m] = m;
-	fold_run(&f, own, others, STRIDE);
+		loads[STRIDE + m].own = m;
+	fold_run(&f, loads, STRIDE);
 	for (int m = 0; m < STRIDE; m++) {
 		bool in = m >= 5 && m < 5 + 2 * FOLD_CHUNK + 9;
 
-		cr_assert_eq(others[m], in ? m : 0);
-		cr_assert_eq(others[STRIDE + m], 0, "its own part is not among the others'");
-		cr_assert_eq(others[2 * STRIDE + m], in ? m : 0);
+		cr_assert_eq(loads[m].others, in ? m : 0);
+		cr_assert_eq(loads[STRIDE + m].others, 0, "its own part is not among the others'");
+		cr_assert_eq(loads[2 * STRIDE + m].others, in ? m : 0);
 	}
 	fold_free(&f);
 }

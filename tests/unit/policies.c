@@ -105,8 +105,9 @@ Test(policies, do_not_begin_with_the_same)
 
 		open_with(policies[p]);
 		for (int k = 0; k < 400; k++) {
-			memset(n.i->own, 0,
-			       n.i->meta->members * n.i->meta->cpus * sizeof(*n.i->own));
+			memset(n.i->loads, 0,
+			       n.i->meta->cpus * poise_loads_row(n.i->meta->members) *
+				       sizeof(*n.i->loads));
 			run_use(n.i);
 			first[syn()]++;
 		}
@@ -138,20 +139,22 @@ Test(policies, follow_a_change_at_once)
 	}
 }
 
+static struct poise_loads *loads_of(unsigned int k)
+{
+	return instance_loads(n.i, 0, (__u32)(member(k) - n.i->members));
+}
+
 /* What others have counts as much as one's own, and less than nothing counts as nothing. */
 Test(policies, loads_are_the_sum_of_both_parts)
 {
 	open_with("least-conn");
 	for (unsigned int k = 1; k <= MEMBERS; k++) {
-		__u16 id = (__u16)(member(k) - n.i->members);
-
-		n.i->own[id] = -5;
-		n.i->others[id] = k == 9 ? 25 : k == 8 ? 2 : 30;
+		*loads_of(k) = (struct poise_loads){-5, k == 9 ? 25 : k == 8 ? 2 : 30};
 	}
 	cr_expect_eq(&n.i->members[syn()], member(8), "-3 is nothing, and the least");
 	for (unsigned int k = 0; k < 22; k++)
 		syn();
-	cr_expect_gt(n.i->own[member(8) - n.i->members], 10, "until it has as many as the next");
+	cr_expect_gt(loads_of(8)->own, 10, "until it has as many as the next");
 	teardown();
 }
 

@@ -22,7 +22,7 @@ static void add_flow(struct instance *i, __u32 bucket, __u16 member, enum poise_
 		(__u64)state << POISE_WORD_STATE_SHIFT | 77;
 	if (state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST) {
 		i->counters[member].opened++;
-		i->own[member]++;
+		instance_loads(i, 0, member)->own++;
 	}
 }
 
@@ -228,18 +228,20 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 	if (!strcmp(map, "counters"))
 		return IN(struct poise_counter, opened, closed) &&
 		       i->members[n % i->meta->members].service;
-	if (!strcmp(map, "own"))
-		return byte / 4 < i->meta->cpus * i->meta->members &&
-		       i->members[n % i->meta->members].service;
+	if (!strcmp(map, "loads")) {
+		n %= poise_loads_row(i->meta->members);
+		return at < offsetof(struct poise_loads, others) && n < i->meta->members &&
+		       i->members[n].service;
+	}
 	if (!strcmp(map, "held"))
 		return byte / 4 < i->meta->members && i->members[byte / 4].service;
 	if (!strcmp(map, "range_conf"))
 		return find_range(i, n);
 	if (!strcmp(map, "bounds"))
 		return find_bound(i, n);
-	return strcmp(map, "others") != 0 && strcmp(map, "rates") != 0 &&
-	       strcmp(map, "checks") != 0 && strcmp(map, "events") != 0 &&
-	       strcmp(map, "fragments") != 0 && strcmp(map, "probes") != 0;
+	return strcmp(map, "rates") != 0 && strcmp(map, "checks") != 0 &&
+	       strcmp(map, "events") != 0 && strcmp(map, "fragments") != 0 &&
+	       strcmp(map, "probes") != 0;
 }
 
 /* ---- flipping ---------------------------------------------------------------------------------*/
@@ -278,7 +280,7 @@ Test(store_flip, every_map, .timeout = 60)
 
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		const struct instance_map *map = &instance_maps[m];
-		size_t bytes = (size_t)sizes_held(i, map) * map->value;
+		size_t bytes = (size_t)sizes_held(i, map) * sizes_value(i, map);
 		size_t step = bytes <= SAMPLES ? 1 : bytes / SAMPLES | 1;
 		struct tally t = {0};
 

@@ -160,7 +160,7 @@ static void add_flow(struct instance *i)
 	*word = (__u64)id << POISE_WORD_MEMBER_SHIFT | (__u64)POISE_FLOW_EST
 							       << POISE_WORD_STATE_SHIFT;
 	i->counters[id].opened++;
-	i->own[id]++;
+	instance_loads(i, 0, id)->own++;
 }
 
 static void move_nexthop(struct instance *i, struct poise_error *err)

@@ -46,7 +46,7 @@ static void put(__u32 bucket, const char *member, bool udp, __u32 state, __u32 a
 					      state << POISE_WORD_STATE_SHIFT | stamp;
 	if (state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST) {
 		n.i->counters[id].opened++;
-		n.i->own[id]++;
+		instance_loads(n.i, 0, id)->own++;
 	}
 }
 
