@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Gauges against the generator's own ledger: millions of flows that end by FIN, reset, silence or
- * the re-use of their ports, on two CPUs at once, swept all the while. What a packet is follows
- * from its number, so the test works out afterwards how many flows began and ended. Some 2 M flows;
- * with POISE_MIX=N in the environment N times as many.
+ * Gauges, and signals of what became of flows, against the generator's own ledger: millions of
+ * flows that end by FIN, reset, silence or the re-use of their ports, on two CPUs at once, swept
+ * all the while. What a packet is follows from its number, so the test works out afterwards how
+ * many flows began and ended. Some 2 M flows; with POISE_MIX=N in the environment N times as many.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -45,26 +45,44 @@ static const char patient[] = "services:\n"
 			      "    backends: [ { address: 10.3.0.1 }, { address: 10.3.0.2 },\n"
 			      "      { address: 10.3.0.3, weight: 3 }, { address: 10.3.0.4 } ]\n";
 
-/* What a flow is, as far as gauges go. */
-enum known { NONE, LIVE, CLOSED, RESET };
+/* What a flow is, as far as gauges and signals go; BEGUN is live, too. */
+enum known { NONE, BEGUN, LIVE, CLOSED, RESET };
 
 struct account {
 	__u8 flow[2][LEDGER_FLOWS]; /* enum known: TCP, UDP */
 	__u64 number;		    /* of the next packet */
 	__u64 opened, closed;
+	__u64 signal[POISE_SIGNALS];
 };
 
 static struct account account[MIXER_CPUS];
 
+static bool is_live(__u8 flow)
+{
+	return flow == BEGUN || flow == LIVE;
+}
+
+static void begin_flow(struct account *a, __u8 *flow)
+{
+	if (is_live(*flow))
+		return;
+	a->opened++;
+	a->signal[POISE_BEGUN]++;
+	*flow = BEGUN;
+}
+
 static void open_flow(struct account *a, __u8 *flow)
 {
-	a->opened += *flow != LIVE;
+	a->opened += !is_live(*flow);
+	a->signal[POISE_ANSWERED] += *flow == BEGUN;
 	*flow = LIVE;
 }
 
 static void end_flow(struct account *a, __u8 *flow, enum known to)
 {
-	a->closed += *flow == LIVE;
+	a->closed += is_live(*flow);
+	a->signal[POISE_ANSWERED] += *flow == BEGUN;
+	a->signal[POISE_FINISHED] += is_live(*flow);
 	*flow = (__u8)to;
 }
 
@@ -72,7 +90,7 @@ static void end_flow(struct account *a, __u8 *flow, enum known to)
 static void account_packet(struct account *a, __u32 kind, __u8 *flow)
 {
 	switch (kind) {
-	case DRIVER_SYN:
+	case DRIVER_SYN: begin_flow(a, flow); break;
 	case DRIVER_UDP: open_flow(a, flow); break;
 	case DRIVER_DATA:
 		if (*flow != CLOSED)
@@ -80,7 +98,7 @@ static void account_packet(struct account *a, __u32 kind, __u8 *flow)
 		break;
 	case DRIVER_FIN: end_flow(a, flow, CLOSED); break;
 	case DRIVER_RST:
-		if (*flow == LIVE)
+		if (is_live(*flow))
 			end_flow(a, flow, RESET);
 		break;
 	}
@@ -103,11 +121,14 @@ static void expect_accounts(const char *when)
 {
 	static struct rig_counts c;
 	__u64 opened = 0, closed = 0, of_ledger[2] = {0};
+	__u32 signal[POISE_SIGNALS] = {0};
 
 	for (unsigned int k = 0; k < MIXER_CPUS; k++) {
 		account_for(k);
 		of_ledger[0] += account[k].opened;
 		of_ledger[1] += account[k].closed;
+		for (int s = 0; s < POISE_SIGNALS; s++)
+			signal[s] -= (__u32)account[k].signal[s];
 	}
 	rig_count(&rig, &c);
 	for (__u32 m = 1; m < rig.i->meta->members; m++) {
@@ -115,10 +136,14 @@ static void expect_accounts(const char *when)
 			  m);
 		opened += c.member[m].opened;
 		closed += c.member[m].closed;
+		for (int s = 0; s < POISE_SIGNALS; s++)
+			signal[s] += c.member[m].signal[s];
 	}
 	cr_expect(opened == of_ledger[0] && closed == of_ledger[1],
 		  "%s: %llu opened and %llu closed, but %llu and %llu by the ledger", when, opened,
 		  closed, of_ledger[0], of_ledger[1]);
+	for (int s = 0; s < POISE_SIGNALS; s++)
+		cr_expect(!signal[s], "%s: signal %d is %d off", when, s, (int)signal[s]);
 	rig_expect_recount(&rig, when);
 }
 

@@ -334,6 +334,8 @@ void rig_count(const struct rig *r, struct rig_counts *c)
 			c->member[m].bytes += from->bytes;
 			c->member[m].opened += POISE_COUNT(from->opened);
 			c->member[m].closed += POISE_COUNT(from->closed);
+			for (int k = 0; k < POISE_SIGNALS; k++)
+				c->member[m].signal[k] += from->signal[k];
 		}
 	for (__u32 s = 0; s < meta->services && s <= r->services; s++)
 		place_must(instance_drops(r->i, (__u16)s, c->service[s].count, &err), "drops",
