@@ -187,6 +187,7 @@ static int set_keys(struct cli *c, const struct backend_set *set, bool some)
 		struct config_member *m = set->ref[i].member;
 		__u8 admin = m->conf.admin;
 
+		m->line = c->line;
 		c->args.next = first;
 		if (cli_keys(c, OPTION_BACKEND, &m->conf, some)) {
 			char name[POISE_NAME_MAX];

@@ -59,7 +59,7 @@ int cli_batch(struct cli *c, FILE *in, const char *file)
 		char **argv;
 		int argc = split_words(text, &argv, &c->error);
 
-		line++;
+		c->line = ++line;
 		if (argc < 0)
 			status = -1;
 		else if (argc > 0)
@@ -68,6 +68,7 @@ int cli_batch(struct cli *c, FILE *in, const char *file)
 		free(argv);
 	}
 	c->batch = false;
+	c->line = 0;
 	free(text);
 	if (status)
 		return fail_at(c, file, line);
@@ -85,9 +86,12 @@ int cmd_batch(struct cli *c)
 	in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!in)
 		return poise_fail_errno(&c->error, "cannot read %s", path);
+	path = strcmp(path, "-") ? path : "standard input";
 	n = cli_begin(c) ? 0 : -1;
-	if (!n)
-		n = cli_batch(c, in, strcmp(path, "-") ? path : "standard input");
+	if (!n) {
+		snprintf(c->config->file, sizeof(c->config->file), "%s", path);
+		n = cli_batch(c, in, path);
+	}
 	if (in != stdin)
 		fclose(in);
 	if (n < 0)

@@ -47,6 +47,7 @@ struct cli {
 	struct instance *instance; /* NULL: not opened */
 	struct config *config;
 	bool batch; /* cli_end leaves the commit to `batch` */
+	int line;   /* of it, for what is found to be wrong only at the end; else 0 */
 	struct instance_change change;
 	struct came *came; /* resolve.c: backends that must be reached now; point into config */
 	size_t cames;

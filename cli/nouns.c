@@ -8,8 +8,11 @@
 struct config_service *cli_service(struct cli *c)
 {
 	const char *word = cli_need(c, "SERVICE");
+	struct config_service *svc = word ? config_service_find(c->config, word, &c->error) : NULL;
 
-	return word ? config_service_find(c->config, word, &c->error) : NULL;
+	if (svc)
+		svc->line = c->line;
+	return svc;
 }
 
 #define KEYS_MAX 64 /* of one scope; more than there will ever be, and a test says so */

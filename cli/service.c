@@ -48,6 +48,7 @@ int cmd_service_add(struct cli *c)
 	svc = config_service_add(cfg, name, POISE_OWNER_HAND, &c->error);
 	if (!svc)
 		return -1;
+	svc->line = c->line;
 	n = take_listeners(c, svc);
 	if (n < 0)
 		return -1;

@@ -434,7 +434,13 @@ Test(commands, a_batch_with_a_mistake_changes_nothing_and_names_the_line)
 		{"ser add dns 192.0.2.53:53 forward l2\n", 2,
 		 "poise: unknown command \"ser\" (%s:1)"},
 		/* only the whole is valid or not: nobody says forward */
-		{"service add dns 192.0.2.53:53\n", 1, "poise: service \"dns\": its forward mode"},
+		{"\nservice add dns 192.0.2.53:53\n", 1,
+		 "poise: service \"dns\": its forward mode must be said (%s:2)"},
+		{"service set web quic yes\nbackend set web three server-id 9\n"
+		 "backend add web 10.0.0.9 server-id 9\n",
+		 1,
+		 "poise: service \"web\": backend 10.0.0.9: backend 10.0.0.3 has server-id 9 too "
+		 "(%s:3)"},
 	};
 	char *before = saved();
 
