@@ -94,11 +94,25 @@ __noinline __u32 rare_asked(struct xdp_md *ctx)
 	return parse_ip(ctx, &p, &l4) ? ASKED(&p) : 0;
 }
 
+__noinline int rare_count(__u32 member, __u32 event)
+{
+	struct poise_member *m = member_get(member);
+
+	if (m)
+		count_reason(m->service, event);
+	return 0;
+}
+
 static __always_inline int rare_on(struct xdp_md *ctx, __u32 member, __u32 event)
 {
 	int verdict = rare_send(ctx, member, event);
 
-	return verdict < 0 ? forward_not(ctx, member, verdict, rare_asked(ctx)) : verdict;
+	if (verdict >= 0)
+		return verdict;
+	verdict = forward_not(ctx, member, verdict, rare_asked(ctx));
+	if (verdict == XDP_PASS) /* cut in two, it goes on */
+		rare_count(member, event);
+	return verdict;
 }
 
 /* What neither is a fragment nor quotes one of a service's packets may quote one of our own. */

@@ -79,6 +79,18 @@ static struct config_address *find_or_add(struct cli *c, struct config *cfg, con
 	return NULL;
 }
 
+/* Whether one of the pairs from word `first` on is about what a claim alone does. */
+static bool sets_announcing(const struct cli *c, size_t first)
+{
+	for (size_t at = first; at < c->args.next; at += 2) {
+		const struct option *o = cli_key(c, OPTION_ADDRESS, c->args.word[at]);
+
+		if (o && !strcmp(o->key, "announce"))
+			return true;
+	}
+	return false;
+}
+
 int cmd_address_set(struct cli *c)
 {
 	const char *text = cli_need(c, "ADDR");
@@ -98,6 +110,11 @@ int cmd_address_set(struct cli *c)
 	else
 		cli_say(c, "address %s: %zu keys set.", text, pairs);
 	note_owner(c, a);
+	if (!a->conf.device[0] && sets_announcing(c, first))
+		cli_note(c,
+			 "%s is not claimed: announce means nothing before "
+			 "poise address claim %s lo|DEV",
+			 text, text);
 	if (!config_address_says(a))
 		config_address_leave(a);
 	return cli_end(c);

@@ -127,8 +127,16 @@ int config_device(const char *name, struct poise_error *err)
 
 int config_address_device(struct config_address *a, const char *device, struct poise_error *err)
 {
+	char text[POISE_ADDR_TEXT];
+
 	if (*device && config_device(device, err))
 		return -1;
+	if (*device && poise_addr_is_loopback(&a->conf.addr)) {
+		poise_fail(err, POISE_E_BAD_VALUE,
+			   "a loopback address is each host's own: no client is led here by it");
+		return poise_error_about(err, "address %s",
+					 poise_format_addr(&a->conf.addr, text, sizeof(text)));
+	}
 	if (a->conf.put != POISE_PUT_NOT && strcmp(a->conf.device, device) != 0) {
 		if (a->conf.put != POISE_PUT_FOREIGN) {
 			memcpy(a->conf.was, a->conf.device, sizeof(a->conf.was));

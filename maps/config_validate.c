@@ -147,11 +147,7 @@ static int check_server_ids(const struct config_service *svc, struct poise_error
 static int check_loopback(const struct config_service *svc, const struct config_member *m,
 			  struct poise_error *err)
 {
-	static const union poise_addr one = {.b = {[15] = 1}};
-	bool loopback = poise_addr_is4(&m->conf.addr) ? m->conf.addr.b[12] == 127
-						      : !poise_addr_cmp(&m->conf.addr, &one);
-
-	if (!loopback || config_mode(svc, m) == POISE_LOCAL)
+	if (!poise_addr_is_loopback(&m->conf.addr) || config_mode(svc, m) == POISE_LOCAL)
 		return 0;
 	poise_fail(err, POISE_E_CONFLICT, "a loopback address is not reached over a network");
 	return about_member(err, svc, m);

@@ -24,6 +24,13 @@ bool poise_addr_is_zero(const union poise_addr *a)
 	return a->q[0] == 0 && a->q[1] == 0;
 }
 
+bool poise_addr_is_loopback(const union poise_addr *a)
+{
+	static const union poise_addr one = {.b = {[15] = 1}};
+
+	return poise_addr_is4(a) ? a->b[12] == 127 : !poise_addr_cmp(a, &one);
+}
+
 int poise_addr_cmp(const union poise_addr *a, const union poise_addr *b)
 {
 	return memcmp(a->b, b->b, sizeof(a->b));

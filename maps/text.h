@@ -17,6 +17,8 @@
 
 bool poise_addr_is4(const union poise_addr *a);
 bool poise_addr_is_zero(const union poise_addr *a);
+/* 127.0.0.0/8, ::1 */
+bool poise_addr_is_loopback(const union poise_addr *a);
 /* Orders by bytes; the order in which tables are filled. */
 int poise_addr_cmp(const union poise_addr *a, const union poise_addr *b);
 int poise_parse_addr(const char *text, union poise_addr *a, struct poise_error *err);

@@ -128,6 +128,7 @@ static void cut_up(int program, const struct cut_case *c)
 	static struct frame in, noted, out;
 	__u16 member = rig_member(&rig, c->member);
 	struct cut_note *note = (void *)noted.byte;
+	__u16 service = rig.i->members[member].service;
 
 	frame_build(&in, c->in);
 	rig_forget(&rig);
@@ -135,6 +136,9 @@ static void cut_up(int program, const struct cut_case *c)
 	cr_assert_eq(rig_run(&rig, &in, &noted), XDP_PASS, "%s", c->name);
 	rig_count(&rig, &is);
 	cr_expect_eq(is.member[member].packets - was.member[member].packets, 1, "%s", c->name);
+	cr_expect_eq(is.service[service].count[POISE_R_FRAGMENTS] -
+			     was.service[service].count[POISE_R_FRAGMENTS],
+		     strstr(c->name, "fragment") != NULL, "%s", c->name);
 	cr_expect_eq(noted.length, ETH_HLEN + frame_ip_end(&in) - frame_ip_at(&in), "%s", c->name);
 	cr_expect(note->member == member && !note->second, "%s", c->name);
 	cr_expect_eq(run_tc(program, &noted, &out), TC_ACT_REDIRECT, "%s", c->name);

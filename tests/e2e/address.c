@@ -100,11 +100,19 @@ Test(address, keys)
 	cr_expect(strstr(h.out, "- { address: 192.0.2.10, claim: lo, ping: usable }\n"
 				"  - { address: 192.0.2.77, other-ports: pass }\n"),
 		  "%s", h.out);
+	host_must(&h, "address set 192.0.2.77 announce always");
+	cr_expect(strstr(h.out, "192.0.2.77 is not claimed: announce"), "%s", h.out);
+	host_must(&h, "address set 192.0.2.77 announce default");
 	host_must(&h, "address set 192.0.2.77 other-ports default");
+	cr_expect_not(strstr(h.out, "announce"), "%s", h.out);
 	host_must(&h, "address list");
 	cr_expect_not(strstr(h.out, "192.0.2.77"), "%s", h.out);
 	cr_expect_eq(host_run(&h, "poise --instance $I address set 192.0.2.78 ping no 2>&1"), 1);
 	cr_expect(strstr(h.out, "is not claimed, and no service listens on it"), "%s", h.out);
+	cr_expect_eq(host_run(&h, "poise --instance $I address claim 127.0.0.1 lo 2>&1"), 1);
+	cr_expect(strstr(h.out, "address 127.0.0.1: a loopback address"), "%s", h.out);
+	cr_expect_eq(host_run(&h, "poise --instance $I address claim ::1 e0 2>&1"), 1);
+	cr_expect(strstr(h.out, "address ::1: a loopback address"), "%s", h.out);
 }
 
 Test(address, of_somebody_else)
