@@ -2,19 +2,14 @@
 /* Who serves when not everybody is up (maps/ladder.h), as `show` has it. */
 #include "show.h"
 
-const char *shown_rung_word(const struct config_service *svc)
+const char *shown_rung(const struct cli *c, const struct config_service *svc, char *buf,
+		       size_t size)
 {
-	struct ladder ladder = instance_ladder(svc);
-
-	return ladder_rung_word(ladder_rung(&ladder));
-}
-
-const char *shown_rung(const struct config_service *svc, char *buf, size_t size)
-{
-	struct ladder ladder = instance_ladder(svc);
+	struct ladder ladder = instance_ladder(c->instance, svc);
 	enum poise_rank rung = ladder_rung(&ladder);
 
-	if (rung == POISE_RANK_UP && !ladder_panics(&ladder) && !ladder_pardons(&ladder))
+	if (rung == POISE_RANK_UP && !ladder_panics(&ladder) && !ladder_pardons(&ladder) &&
+	    !ladder_below(&ladder))
 		return NULL;
 	/* Nobody to choose is no news where nobody was added. */
 	if (rung == POISE_RANK_NOBODY && !svc->members)

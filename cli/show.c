@@ -365,7 +365,7 @@ static void say_notes(const struct cli *c, const struct showing *w)
 
 		if (w->services == 1 && svc != w->last)
 			continue;
-		note = shown_rung(svc, words, sizeof(words));
+		note = shown_rung(c, svc, words, sizeof(words));
 		if (note)
 			fprintf(c->out, "%s: %s\n", svc->conf.name, note);
 		while ((note = service_note(svc, &at)))

@@ -27,6 +27,7 @@ struct shown_service {
 	const struct config_service *service;
 	size_t up, configured; /* backends; without those leaving, and sorry ones */
 	bool flows_known;
+	struct ladder ladder;
 	struct instance_stats stats; /* sums over the backends */
 	struct aging_counts tracking;
 	struct shown_backend *backend;
@@ -36,11 +37,10 @@ struct shown_service {
 void shown_gather(struct cli *c, const struct config_service *svc, struct shown_service *s);
 void shown_free(struct shown_service *s);
 
-/* Where a service is on the ladder, in a word. */
-const char *shown_rung_word(const struct config_service *svc);
 /* Who serves instead of those that are up, in words, in buf or a text of its own; NULL: nobody
  * need. */
-const char *shown_rung(const struct config_service *svc, char *buf, size_t size);
+const char *shown_rung(const struct cli *c, const struct config_service *svc, char *buf,
+		       size_t size);
 
 /* Why it is ejected and for how long. */
 const char *shown_ejection(const struct shown_backend *b, char *buf, size_t size);

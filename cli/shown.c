@@ -84,6 +84,7 @@ void shown_gather(struct cli *c, const struct config_service *svc, struct shown_
 	memset(s, 0, sizeof(*s));
 	s->service = svc;
 	s->flows_known = cli_flows_known(svc);
+	s->ladder = instance_ladder(c->instance, svc);
 	s->backend = calloc(svc->members + 1, sizeof(*s->backend));
 	if (!share || !s->backend)
 		abort();
@@ -201,6 +202,18 @@ static bool zero_is_absent(const struct option *o)
 	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none"));
 }
 
+/* A ratio has a name of its own; none is absent. */
+static void add_part(struct json_object *o, const char *key, __u64 n)
+{
+	char ratio[64];
+
+	snprintf(ratio, sizeof(ratio), "%s_ratio", key);
+	if (n & POISE_PART_PERCENT)
+		json_add_real(o, ratio, (double)(n & ~(__u64)POISE_PART_PERCENT) / 1e2);
+	else if (n)
+		json_add_u64(o, key, n);
+}
+
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
 static void add_option(struct json_object *o, const struct option *opt, const void *obj)
 {
@@ -233,6 +246,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 	case OPTION_RANGES:
 		json_object_object_add(o, key, json_ranges(option_list_const(opt, obj)));
 		break;
+	case OPTION_PART: add_part(o, key, n); break;
 	default: json_add_known(o, key, option_format(opt, obj, text, sizeof(text)));
 	}
 }
@@ -400,7 +414,6 @@ struct json_object *shown_json(const struct shown_service *s)
 {
 	const struct poise_service_conf *conf = &s->service->conf;
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	struct ladder ladder = instance_ladder(s->service);
 
 	json_add_known(o, "name", conf->name);
 	json_add_known(o, "owner", cli_owner(conf->r.owner));
@@ -417,8 +430,10 @@ struct json_object *shown_json(const struct shown_service *s)
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);
-	json_add_known(o, "rung", shown_rung_word(s->service));
-	json_object_object_add(o, "panics", json_object_new_boolean(ladder_panics(&ladder)));
+	json_add_known(o, "rung", ladder_rung_word(ladder_rung(&s->ladder)));
+	json_object_object_add(o, "panics", json_object_new_boolean(ladder_panics(&s->ladder)));
+	json_object_object_add(o, "below_minimum",
+			       json_object_new_boolean(ladder_below(&s->ladder)));
 	json_add_stats(o, &s->stats, s->flows_known);
 	for (size_t i = 0; i < s->service->members; i++)
 		json_object_array_add(list, backend_json(s, &s->backend[i]));

@@ -106,7 +106,7 @@ static void judge_services(const struct cli *c, struct status *s)
 
 	for (size_t i = 0; i < c->config->services; i++) {
 		const struct config_service *svc = c->config->service[i];
-		struct ladder ladder = instance_ladder(svc);
+		struct ladder ladder = instance_ladder(c->instance, svc);
 		size_t up = 0;
 
 		for (size_t k = 0; k < svc->members; k++) {
@@ -122,6 +122,12 @@ static void judge_services(const struct cli *c, struct status *s)
 			       "service %s: panic, too few of its backends are up "
 			       "(poise show %s)",
 			       svc->conf.name, svc->conf.name);
+		if (ladder_below(&ladder))
+			remark(&s->problems,
+			       "service %s: below its minimum, %u up of the %u that it needs "
+			       "(poise show %s)",
+			       svc->conf.name, ladder.at[POISE_RANK_UP], ladder_enough(&ladder),
+			       svc->conf.name);
 		if (!up && config_members_in(svc) && without++ < NAMED_SERVICES)
 			remark(&s->problems,
 			       "service %s: none of its backends is up (poise show %s)",

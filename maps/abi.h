@@ -187,6 +187,7 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
 
 #define POISE_STANDS_PANIC 0x01 /* too few are up for checks to be believed */
+#define POISE_STANDS_BELOW 0x02 /* fewer are up than min-up, or not more again by its margin */
 
 struct poise_service {
 	__u32 active;  /* 0 or 1: which rec is in force; bit 31 set: the service is gone */

@@ -179,6 +179,8 @@ static const struct {
 	[POISE_WITHDRAWN_NO_BACKEND] = {"no-backend",
 					"no backend of the services on it may be chosen"},
 	[POISE_WITHDRAWN_DETACHED] = {"detached", "poise is attached to no device"},
+	[POISE_WITHDRAWN_BELOW] = {"below-minimum",
+				   "the services on it are below their minimum (min-up)"},
 };
 
 static bool has_reason(__u8 announced)

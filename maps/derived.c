@@ -178,9 +178,9 @@ static void collect(const struct instance *i, struct derived *d)
 }
 
 /* Which rung the service is on, and what follows from that for all of it. */
-static void climb(struct derived *d)
+static void climb(const struct instance *i, struct derived *d)
 {
-	ladder_begin(&d->ladder, d->conf);
+	ladder_begin(&d->ladder, d->conf, instance_standing(i, d->id));
 	for (size_t m = 0; m < d->members; m++)
 		ladder_count(&d->ladder, d->member[m].conf);
 	d->rec.rung = ladder_rung(&d->ladder);
@@ -250,7 +250,7 @@ void derived_make(const struct instance *i, __u16 id, struct derived *d)
 {
 	*d = (struct derived){.id = id, .conf = store_service(i, id)};
 	collect(i, d);
-	climb(d);
+	climb(i, d);
 	fill_rec(d);
 	fill_bounds(i, d);
 	if (table_suffices(&d->rec))

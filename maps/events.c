@@ -56,7 +56,7 @@ const char *events_object_word(int kind)
 {
 	if (kind <= POISE_EVENT_HOP_LOST)
 		return "backend";
-	if (kind >= POISE_EVENT_CLAIMED && kind <= POISE_EVENT_RELEASED)
+	if (kind >= POISE_EVENT_ANNOUNCED && kind <= POISE_EVENT_RELEASED)
 		return "address";
 	return kind == POISE_EVENT_ATTACHED || kind == POISE_EVENT_DETACHED ? "device" : "";
 }

@@ -128,6 +128,11 @@ void events_of_service(struct instance *i, __u16 id, const struct poise_service_
 			     stands & POISE_STANDS_PANIC ? POISE_EVENT_PANIC
 							 : POISE_EVENT_PANIC_OVER,
 			     &was, ladder);
+	if (turned & POISE_STANDS_BELOW)
+		tell_service(i, id,
+			     stands & POISE_STANDS_BELOW ? POISE_EVENT_BELOW_MIN
+							 : POISE_EVENT_AT_MIN,
+			     &was, ladder);
 	if (rung != was.rung)
 		tell_service(i, id, rung > was.rung ? POISE_EVENT_RUNG_WORSE : POISE_EVENT_RUNG,
 			     &was, ladder);

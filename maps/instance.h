@@ -230,14 +230,19 @@ bool instance_daemon_runs(const struct instance *i);
 const char *instance_member_state(const struct instance *i, const struct config_service *svc,
 				  const struct config_member *m);
 /* Where the service stands, as its members' records have it. */
-struct ladder instance_ladder(const struct config_service *svc);
+struct ladder instance_ladder(const struct instance *i, const struct config_service *svc);
+/* How a service stood when it was derived last: POISE_STANDS_*; 0 if it never was. */
+__u8 instance_standing(const struct instance *i, __u16 service);
+/* Whether a service is below its minimum (min-up), as packets have it. */
+bool instance_below(const struct instance *i, const struct config_service *svc);
 
 /* What the last check of a member found; at 0: it was not checked. */
 void instance_check_result(const struct instance *i, __u16 member, struct poise_check_result *r);
 
 /* Whether a new flow would find a backend: one with a next hop that is up, not yet checked,
  * draining or a sorry one. Those that a failed check leaves to be tried (on-none-up) do not count,
- * for what asks can send clients where there are better ones. As packets see it this moment. */
+ * for what asks can send clients where there are better ones; nor does anybody of a service that is
+ * below its minimum. As packets see it this moment. */
 bool instance_usable(const struct instance *i, const struct config_service *svc);
 
 /* ---- fade-in: kept up by poised, a few times a second, without the lock (fade.h) -------------*/

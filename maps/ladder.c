@@ -41,9 +41,9 @@ static bool is_taker(const struct poise_member_conf *m)
 	       (rank == POISE_RANK_UP || rank == POISE_RANK_CHECKING || rank == POISE_RANK_FAILED);
 }
 
-void ladder_begin(struct ladder *l, const struct poise_service_conf *conf)
+void ladder_begin(struct ladder *l, const struct poise_service_conf *conf, __u8 stood)
 {
-	*l = (struct ladder){.conf = conf};
+	*l = (struct ladder){.conf = conf, .was_below = stood & POISE_STANDS_BELOW};
 }
 
 void ladder_count(struct ladder *l, const struct poise_member_conf *m)
@@ -54,9 +54,45 @@ void ladder_count(struct ladder *l, const struct poise_member_conf *m)
 }
 
 /* Ejections are guesses: they hold while somebody else is up. */
-bool ladder_pardons(const struct ladder *l)
+static bool would_pardon(const struct ladder *l)
 {
 	return l->ejected && !l->at[POISE_RANK_UP];
+}
+
+/* As many as min-up asks for; a part is rounded up. */
+static __u32 least(const struct ladder *l)
+{
+	__u32 part = l->conf->min_up & ~POISE_PART_PERCENT;
+
+	return l->conf->min_up & POISE_PART_PERCENT ? (part * l->takers + 99) / 100 : part;
+}
+
+__u32 ladder_enough(const struct ladder *l)
+{
+	__u32 min = least(l), back = min + l->conf->min_up_margin;
+
+	/* All there are is enough, whatever the margin. */
+	if (back > l->takers)
+		back = l->takers > min ? l->takers : min;
+	return l->was_below && min ? back : min;
+}
+
+bool ladder_below(const struct ladder *l)
+{
+	__u32 up = would_pardon(l) ? l->ejected : l->at[POISE_RANK_UP];
+
+	return up < ladder_enough(l);
+}
+
+/* Who is up gives way to the sorry ones. */
+static bool yields(const struct ladder *l)
+{
+	return l->at[POISE_RANK_SORRY] && ladder_below(l);
+}
+
+bool ladder_pardons(const struct ladder *l)
+{
+	return would_pardon(l) && !yields(l);
 }
 
 /* With nobody up it is for on-none-up to say. */
@@ -64,7 +100,7 @@ bool ladder_panics(const struct ladder *l)
 {
 	__u64 up = l->at[POISE_RANK_UP];
 
-	return up && up * 100 < (__u64)l->conf->panic * l->takers;
+	return up && up * 100 < (__u64)l->conf->panic * l->takers && !yields(l);
 }
 
 static bool refuses(const struct ladder *l)
@@ -76,6 +112,8 @@ enum poise_rank ladder_rung(const struct ladder *l)
 {
 	enum poise_rank rung = POISE_RANK_UP;
 
+	if (yields(l))
+		return POISE_RANK_SORRY;
 	if (ladder_pardons(l))
 		return rung;
 	while (rung < POISE_RANK_NOBODY && !l->at[rung])
@@ -85,7 +123,8 @@ enum poise_rank ladder_rung(const struct ladder *l)
 
 __u8 ladder_standing(const struct ladder *l)
 {
-	return ladder_panics(l) ? POISE_STANDS_PANIC : 0;
+	return (ladder_panics(l) ? POISE_STANDS_PANIC : 0) |
+	       (ladder_below(l) ? POISE_STANDS_BELOW : 0);
 }
 
 enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m)

@@ -3,7 +3,8 @@
  * Who of a service may be chosen (design rule 5): up, else not yet checked, else draining, else
  * sorry, else those whose only fault is a failed check. Each member has a rank of its own; the
  * service says what becomes of those that failed: as long as too few are up they count as up
- * (panic), and when nobody else is left they may be tried or not (on-none-up). Whoever is ejected
+ * (panic), when fewer are up than it wants (min-up) they give way to sorry ones, and when nobody
+ * else is left those that failed may be tried or not (on-none-up). Whoever is ejected
  * (loader/health/passive.h) stands with those that failed while somebody is up, else with these.
  *
  * And whose flows go on: those of a member that may be chosen, of one that drains, and of one that
@@ -24,15 +25,23 @@ struct ladder {
 	__u32 at[POISE_RANK_NEVER + 1]; /* members by their own rank */
 	__u32 takers;			/* those that are up unless a check says otherwise */
 	__u32 ejected;			/* those that are up but for being ejected */
+	bool was_below;			/* its minimum, when last derived */
 };
 
-void ladder_begin(struct ladder *l, const struct poise_service_conf *conf);
+/* stood: as ladder_standing had it when the service was derived last (instance_standing); 0: it
+ * never was. Asked with its own answer it answers the same. */
+void ladder_begin(struct ladder *l, const struct poise_service_conf *conf, __u8 stood);
 void ladder_count(struct ladder *l, const struct poise_member_conf *m);
 
 /* The best rank with anybody on it; POISE_RANK_NOBODY if that may not be chosen. */
 enum poise_rank ladder_rung(const struct ladder *l);
 /* Some are up, but fewer than `panic` says of those that would be if all checks were good. */
 bool ladder_panics(const struct ladder *l);
+/* How many must be up: min-up (0: any number); if fewer were, more by min-up-margin, or all there
+ * are. */
+__u32 ladder_enough(const struct ladder *l);
+/* Fewer are: it is below its minimum. */
+bool ladder_below(const struct ladder *l);
 /* Nobody is up but those that are ejected: then they are. */
 bool ladder_pardons(const struct ladder *l);
 enum poise_rank ladder_rank(const struct ladder *l, const struct poise_member_conf *m);

@@ -19,8 +19,21 @@ const char *ladder_rung_word(enum poise_rank rung)
 	return rung < POISE_RANK_NEVER ? words[rung] : "?";
 }
 
+/* That its minimum is not met, and who serves then. */
+static const char *below(const struct ladder *l, char *buf, size_t size)
+{
+	bool sorry = ladder_rung(l) == POISE_RANK_SORRY;
+
+	snprintf(buf, size, "%u of %u backends up, fewer than %u (min-up): %s",
+		 l->at[POISE_RANK_UP], l->takers, ladder_enough(l),
+		 sorry ? "the sorry ones serve" : "they serve all the same");
+	return buf;
+}
+
 static const char *up(const struct ladder *l, char *buf, size_t size)
 {
+	if (ladder_below(l))
+		return below(l, buf, size);
 	if (ladder_pardons(l))
 		snprintf(buf, size, "no backend is up but the %u ejected: they serve all the same",
 			 l->ejected);
@@ -57,7 +70,9 @@ const char *ladder_says(const struct ladder *l, char *buf, size_t size)
 	case POISE_RANK_UP: return up(l, buf, size);
 	case POISE_RANK_CHECKING: return "no backend is up: those not yet checked serve";
 	case POISE_RANK_DRAINING: return "no other backend is left: those that drain serve on";
-	case POISE_RANK_SORRY: return "no other backend is left: the sorry ones serve";
+	case POISE_RANK_SORRY:
+		return l->at[POISE_RANK_UP] ? below(l, buf, size)
+					    : "no other backend is left: the sorry ones serve";
 	case POISE_RANK_SORRY_DRAINING:
 		return "no other backend is left: the sorry ones that drain serve on";
 	case POISE_RANK_FAILED: return failed(l, buf, size);

@@ -37,6 +37,7 @@ static size_t width(const struct option *o)
 	case OPTION_PERCENT:
 	case OPTION_U8: return sizeof(__u8);
 	case OPTION_HUNDREDTHS:
+	case OPTION_PART:
 	case OPTION_U16: return sizeof(__u16);
 	case OPTION_ADDR: return sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;
@@ -200,6 +201,10 @@ static char *format_number(const struct option *o, __u64 value, char *buf, size_
 	case OPTION_DURATION: return poise_format_duration(value, buf, size);
 	case OPTION_SIZE: return poise_format_size(value, buf, size);
 	case OPTION_PERCENT: snprintf(buf, size, "%llu%%", value); return buf;
+	case OPTION_PART:
+		snprintf(buf, size, "%llu%s", value & ~(__u64)POISE_PART_PERCENT,
+			 value & POISE_PART_PERCENT ? "%" : "");
+		return buf;
 	case OPTION_HUNDREDTHS: snprintf(buf, size, "%g", (double)value / 1e2); return buf;
 	default: snprintf(buf, size, "%llu", value); return buf;
 	}
@@ -272,6 +277,20 @@ static int set_string(const struct option *o, void *obj, const char *text, struc
 	return 0;
 }
 
+static int set_part(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	__u64 value;
+
+	if (!strchr(text, '%'))
+		return set_number(o, obj, text, err);
+	if (poise_parse_percent(text, &value, err))
+		return -1;
+	if (!value || value > 100)
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "out of range: 1%% to 100%%");
+	put_number(o, obj, value | POISE_PART_PERCENT);
+	return 0;
+}
+
 static int set_value(const struct option *o, void *obj, const char *text, struct poise_error *err)
 {
 	switch (o->type) {
@@ -280,6 +299,7 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	case OPTION_ADDR: return set_addr(o, obj, text, err);
 	case OPTION_NAME: return set_name(o, obj, text, err);
 	case OPTION_RANGES: return ranges_set(option_list(o, obj), text, err);
+	case OPTION_PART: return set_part(o, obj, text, err);
 	case OPTION_STRING: return set_string(o, obj, text, err);
 	default: return set_number(o, obj, text, err);
 	}

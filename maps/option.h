@@ -33,6 +33,7 @@ enum option_type {
 	OPTION_HUNDREDTHS, /* __u16, 0.5 1 2.25 */
 	OPTION_ADDR,	   /* union poise_addr of family min (4 or 6); zero: `auto` */
 	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
+	OPTION_PART,	   /* __u16: a number, or percent with POISE_PART_PERCENT: 3, 30% */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 	OPTION_RANGES,	   /* struct ranges; empty: `none` */
 	OPTION_STRING,	   /* char[max + 1], any text of a line; empty: not set */

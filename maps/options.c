@@ -324,6 +324,14 @@ const struct option poise_options[] = {
 	 .min = SECONDS(1), .max = HOLD_MAX, .argument = "DURATION",
 	 .help = "The most that doubling leads to."},
 
+	{SERVICE(min_up), .key = "min-up", .type = OPTION_PART, .fallback = "none", .zero = "none",
+	 .min = 1, .max = POISE_PART_PERCENT - 1, .argument = "none|NUMBER|PERCENT",
+	 .help = "Backends that must be up, or what part of those that would be if all checks were "
+		 "good: with fewer the sorry ones serve, if there are any, and its addresses are "
+		 "withdrawn."},
+	{SERVICE(min_up_margin), .key = "min-up-margin", .type = OPTION_U16, .fallback = "0",
+	 .max = POISE_PART_PERCENT - 1, .argument = "NUMBER",
+	 .help = "How many more than min-up must be up, or all of them, for that to be over."},
 	{SERVICE(notify), .key = "notify", .type = OPTION_STRING, .fallback = "",
 	 .max = POISE_NOTIFY - 1, .argument = "COMMAND",
 	 .help = "Run by poised, without a shell and without privileges, with each event of the "

@@ -82,7 +82,8 @@ enum poise_on_none_up {
 #define POISE_UNTRACKED_UDP 0x1
 #define POISE_UNTRACKED_TCP 0x2
 
-#define POISE_NOTIFY 256 /* bytes of a command with its arguments and NUL */
+#define POISE_PART_PERCENT 0x8000 /* a part of something is said in percent, else as a number */
+#define POISE_NOTIFY	   256	  /* bytes of a command with its arguments and NUL */
 
 /* Durations are milliseconds in configuration records. */
 struct poise_service_conf {
@@ -143,8 +144,10 @@ struct poise_service_conf {
 	__u32 passive_window;	   /* ms: flows of so long are compared */
 	__u32 eject_time;	   /* ms: of a first ejection */
 	__u32 eject_max;	   /* ms: of any */
+	__u16 min_up;		   /* backends, or percent with POISE_PART_PERCENT; 0: none */
+	__u16 min_up_margin;	   /* backends */
 	char notify[POISE_NOTIFY]; /* a command that is told of events; empty: none */
-	__u8 spare[496];
+	__u8 spare[492];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };
@@ -221,6 +224,7 @@ enum poise_announced {
 	POISE_WITHDRAWN_NO_SERVICE = POISE_WITHDRAWN,
 	POISE_WITHDRAWN_NO_BACKEND,
 	POISE_WITHDRAWN_DETACHED,
+	POISE_WITHDRAWN_BELOW,
 };
 
 /* Whether echo requests for an address are answered; usable: while a service there can serve. */

@@ -108,12 +108,13 @@ static struct poise_member_conf future(const struct config_member *m)
 }
 
 /* As derived_make will have it, but for the order. Returns how many. */
-static size_t cycle_members(const struct config_service *svc, struct cycle_member *to)
+static size_t cycle_members(const struct instance *i, const struct config_service *svc,
+			    struct cycle_member *to)
 {
 	struct ladder ladder;
 	size_t n = 0;
 
-	ladder_begin(&ladder, &svc->conf);
+	ladder_begin(&ladder, &svc->conf, instance_standing(i, svc->id));
 	for (size_t m = 0; m < svc->members; m++) {
 		struct poise_member_conf conf = future(&svc->member[m]);
 
@@ -129,7 +130,7 @@ static size_t cycle_members(const struct config_service *svc, struct cycle_membe
 }
 
 /* 1: needs slots of its own. */
-static bool cycle_anew(const struct plan_service *ps)
+static bool cycle_anew(const struct instance *i, const struct plan_service *ps)
 {
 	struct poise_service_conf *conf = &ps->svc->conf;
 	struct cycle_member *member = calloc(ps->svc->members + 1, sizeof(*member));
@@ -137,7 +138,7 @@ static bool cycle_anew(const struct plan_service *ps)
 
 	if (!member)
 		abort();
-	n = cycle_members(ps->svc, member);
+	n = cycle_members(i, ps->svc, member);
 	conf->cycle_at = 0;
 	conf->cycle_slots = cycle_size(conf->policy, member, n);
 	conf->cycle_key = conf->cycle_slots ? cycle_key(conf->policy, member, n) : 0;
@@ -172,8 +173,9 @@ int plan_tables(struct plan *p, struct poise_error *err)
 		if (start_over(&p->service[s]) &&
 		    place(p, svc, "table", conf->table_slots, 1, &conf->table_at, err))
 			return -1;
-		if (cycle_anew(&p->service[s]) && place(p, svc, "cycle", derive_cycle_slots(conf),
-							POISE_WORDS, &conf->cycle_at, err))
+		if (cycle_anew(p->i, &p->service[s]) &&
+		    place(p, svc, "cycle", derive_cycle_slots(conf), POISE_WORDS, &conf->cycle_at,
+			  err))
 			return -1;
 	}
 	return 0;

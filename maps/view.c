@@ -153,18 +153,34 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 	free(slots);
 }
 
-struct ladder instance_ladder(const struct config_service *svc)
+__u8 instance_standing(const struct instance *i, __u16 service)
+{
+	const struct poise_service *s = &i->services[service];
+	const struct poise_service_rec *rec = &s->rec[s->active & 1];
+	bool stands = !(s->active & POISE_SERVICE_GONE) && rec->flags & POISE_S_PUBLISHED;
+
+	return stands ? rec->standing : 0;
+}
+
+struct ladder instance_ladder(const struct instance *i, const struct config_service *svc)
 {
 	struct ladder ladder;
 
-	ladder_begin(&ladder, &svc->conf);
+	ladder_begin(&ladder, &svc->conf, instance_standing(i, svc->id));
 	for (size_t m = 0; m < svc->members; m++)
 		ladder_count(&ladder, &svc->member[m].conf);
 	return ladder;
 }
 
+bool instance_below(const struct instance *i, const struct config_service *svc)
+{
+	return instance_standing(i, svc->id) & POISE_STANDS_BELOW;
+}
+
 bool instance_usable(const struct instance *i, const struct config_service *svc)
 {
+	if (instance_below(i, svc))
+		return false;
 	for (size_t m = 0; m < svc->members; m++) {
 		const struct poise_member *seen = &i->members[svc->member[m].id];
 

@@ -81,6 +81,13 @@ static void find_places(struct gate *g, const struct config *cfg)
 	g->places = cfg->addresses;
 }
 
+static enum poise_announced find(const struct instance *i, const struct config_service *svc)
+{
+	if (instance_below(i, svc))
+		return POISE_WITHDRAWN_BELOW;
+	return instance_usable(i, svc) ? POISE_ANNOUNCED : POISE_WITHDRAWN_NO_BACKEND;
+}
+
 void gate_look(struct gate *g, const struct instance *i, const struct config *cfg, bool attached,
 	       __u64 now)
 {
@@ -96,9 +103,7 @@ void gate_look(struct gate *g, const struct instance *i, const struct config *cf
 		struct gate_place *at = &g->place[g->pair[p].address];
 
 		if (at->found != POISE_ANNOUNCED)
-			at->found = instance_usable(i, cfg->service[g->pair[p].service])
-					    ? POISE_ANNOUNCED
-					    : POISE_WITHDRAWN_NO_BACKEND;
+			at->found = find(i, cfg->service[g->pair[p].service]);
 	}
 	for (size_t a = 0; a < g->places; a++) {
 		struct gate_place *at = &g->place[a];

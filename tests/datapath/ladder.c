@@ -384,6 +384,38 @@ static void panic(const char *policy)
 	cr_expect_eq(served_by(1500) & 1 << 2, 0, "%s: two of three", policy);
 }
 
+/* The same of TCP alone: a datagram without a record may go on where the table led before. */
+static int begun_at(int first)
+{
+	int set = 0;
+
+	for (int flow = first; flow < first + 4 * FLOWS; flow++)
+		set |= 1 << goes_to(4, flow, SYN) | 1 << goes_to(6, flow, SYN);
+	return set;
+}
+
+/* Two and a sorry one: with fewer than two up it serves, until both are again; whoever is up keeps
+ * what it has. */
+static void min_up(const char *policy)
+{
+	char keys[64];
+	int was;
+
+	snprintf(keys, sizeof(keys), "policy: %s\n    min-up: 2", policy);
+	open_as(keys, ", sorry: yes");
+	was = goes_to(4, 1, SYN);
+	cr_assert_eq(goes_to(4, 1, DATA), was);
+	cr_assert(was == 1 || was == 2, "%s: %d", policy, was);
+	set(3 - was, HEALTH);
+	cr_expect_eq(begun_at(1600), 1 << 3, "%s: one of two", policy);
+	cr_expect_eq(goes_to(4, 1, DATA), was, "%s: a flow of the one that is up", policy);
+	set(3 - was, NONE);
+	cr_expect_eq(begun_at(1700) & 1 << 3, 0, "%s: both again", policy);
+	set(3, HEALTH);
+	set(3 - was, HEALTH);
+	cr_expect_eq(begun_at(1800), 1 << was, "%s: no sorry one is up", policy);
+}
+
 /* One after another over one loaded program. */
 Test(ladder, stories)
 {
@@ -397,6 +429,7 @@ Test(ladder, stories)
 		none_up(policies[p]);
 		sorry(policies[p]);
 		panic(policies[p]);
+		min_up(policies[p]);
 	}
 	rig_close(&rig);
 }

@@ -4,6 +4,7 @@
  * (on-none-up, sorry, panic), and what becomes of a connection that one of them had (on-down).
  */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +115,44 @@ Test(ladder, panic)
 	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 ");
 	lab_must(&site.lab, "lb1", "poise service set web panic 30%%");
 	expect_from("http://" SITE_VIP4 "/", "b1 ");
+}
+
+/* Fewer up than it wants: the sorry one serves and its address is withdrawn, until there is one
+ * more than it wants, whatever becomes of poised. */
+Test(ladder, min_up)
+{
+	const char *url = "http://" SITE_VIP4 "/";
+
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1",
+		 "poise address claim " SITE_VIP4 " lo withdraw-grace 0ms && "
+		 "poise backend set web %s sorry yes && "
+		 "poise service set web min-up 1 min-up-margin 1",
+		 site_backend(&site, 3, 4));
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	site_expect_shown(&site, " 2/2 ");
+	expect_from(url, "b1 b2 ");
+	lab_must(&site.lab, "b1", "nginx -s stop");
+	site_expect_shown(&site, " 1/2 ");
+	expect_from(url, "b2 ");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	site_expect_shown(&site, " 0/2 ");
+	expect_from(url, "b3 ");
+	lab_stop(site.poised, SIGKILL);
+	site.poised = lab_poised(&site.lab, "lb1", "");
+	lab_must(&site.lab, "b1", "nginx");
+	site_expect_shown(&site, "web: 1 of 2 backends up, fewer than 2 (min-up): the sorry ones "
+				 "serve");
+	expect_from(url, "b3 ");
+	lab_must(&site.lab, "lb1",
+		 "poise status | grep -q 'web: below its minimum, 1 up of the 2' && "
+		 "poise address list | grep -q below-minimum && "
+		 "! ip addr show dev lo | grep -qw " SITE_VIP4);
+	lab_must(&site.lab, "b2", "nginx");
+	site_expect_shown(&site, " 2/2 ");
+	expect_from(url, "b1 b2 ");
+	lab_until(&site.lab, "lb1", SITE_SOON, "ip addr show dev lo | grep -qw " SITE_VIP4);
+	lab_must(&site.lab, "lb1", "poise events web | grep -c 'minimum' | grep -qx 2");
 }
 
 /* A client in the midst of a connection whose backend is taken away is told at its next packet. */

@@ -158,7 +158,7 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 
 	/* who has no limit has no field */
 	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true rate 10 "
-				 "max-conns 10"),
+				 "max-conns 10 min-up 2"),
 		     0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);

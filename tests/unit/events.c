@@ -166,6 +166,26 @@ Test(events, several_tell_at_once)
 	instance_close(i);
 }
 
+/* Kinds are named after what they are of. */
+Test(events, kinds_and_their_objects)
+{
+	static const struct {
+		const char *of, *object;
+	} names[] = {{"backend-", "backend"}, {"next-hop-", "backend"}, {"address-", "address"},
+		     {"device-", "device"},   {"service-", ""},		{"poised-", ""},
+		     {"change", ""}};
+
+	for (int kind = POISE_EVENT_NONE + 1; kind < POISE_EVENT_COUNT; kind++) {
+		const char *name = events_name(kind), *object = NULL;
+
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			if (!strncmp(name, names[n].of, strlen(names[n].of)))
+				object = names[n].object;
+		cr_assert_not_null(object, "%s", name);
+		cr_expect_str_eq(events_object_word(kind), object, "%s", name);
+	}
+}
+
 /* ---- what is an event -------------------------------------------------------------------------*/
 
 static void add_web(struct config *cfg, unsigned long backends)

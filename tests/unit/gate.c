@@ -171,6 +171,11 @@ static void weightless(struct config *in, unsigned long argument)
 		of(in, m)->weight = 0;
 }
 
+static void min_up(struct config *in, unsigned long argument)
+{
+	in->service[0]->conf.min_up = (__u16)argument;
+}
+
 static void leaving(struct config *in, unsigned long argument)
 {
 	for (int m = 0; m < 2; m++)
@@ -186,6 +191,8 @@ Test(gate_look, what_is_usable)
 		__u8 found;
 	} steps[] = {
 		{"unchecked", enabled, POISE_HEALTH_NONE, POISE_ANNOUNCED},
+		{"below its minimum", min_up, 3, POISE_WITHDRAWN_BELOW},
+		{"without one", min_up, 0, POISE_ANNOUNCED},
 		{"disabled", admin, POISE_DISABLED, POISE_WITHDRAWN_NO_BACKEND},
 		{"up", enabled, POISE_HEALTH_UP, POISE_ANNOUNCED},
 		{"down, though the ladder would still try", enabled, POISE_HEALTH_DOWN,

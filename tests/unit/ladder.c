@@ -168,6 +168,7 @@ static void member(struct poise_member_conf *m, char letter)
 }
 
 struct made {
+	__u8 stood; /* POISE_STANDS_* before */
 	struct poise_service_conf conf;
 	struct poise_member_conf member[16];
 	struct ladder ladder;
@@ -175,7 +176,7 @@ struct made {
 
 static void make(struct made *made, const char *letters)
 {
-	ladder_begin(&made->ladder, &made->conf);
+	ladder_begin(&made->ladder, &made->conf, made->stood);
 	for (size_t m = 0; letters[m]; m++) {
 		member(&made->member[m], letters[m]);
 		ladder_count(&made->ladder, &made->member[m]);
