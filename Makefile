@@ -41,7 +41,7 @@ DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
-BENCHED	:= $(B)/bench/tail/report
+BENCHED	:= $(addprefix $(B)/bench/,tail/report pick)
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -53,7 +53,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -238,10 +238,16 @@ bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, 
 $(B)/bench/tail/report: $(addprefix $(B)/bench/tail/,report.o cells.o claims.o) $(B)/bench/sample.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(B)/bench/pick: $(B)/bench/pick.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 bench-tail: all lab $(BENCHED) ## Latency where some backends are slow (QUICK=1: 2 min)
 	@B=$(B) bench/tail/run
 
-deps-bench: ## Install what only benches use: gnuplot
+bench-capacity: all lab $(BENCHED) ## How many clients are served (RAMP=, WINDOW=, MIX=, SLO_P99=)
+	@B=$(B) bench/capacity/run
+
+deps-bench: ## Install what only benches use: gnuplot, perf
 	@scripts/deps.sh bench
 
 # ---- style ---------------------------------------------------------------------------------------

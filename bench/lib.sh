@@ -11,7 +11,8 @@ vip=192.0.2.10 # the virtual address of every lab
 lab=bench$$
 work=$(mktemp -d /tmp/poise-bench.XXXXXX)
 servers=()
-started="" poised_pid=""
+started="" poised_pid="" from=""
+backends="1 2 3 4"
 
 say() {
 	printf '%(%H:%M:%S)T  %s\n' -1 "$*" >&2
@@ -47,15 +48,6 @@ until_true() { # SECONDS CMD...
 	done
 }
 
-servers_stop() {
-	local pid
-	for pid in "${servers[@]}"; do
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
-	servers=()
-}
-
 lab_up() { # OPTION...
 	[ "$(id -u)" = 0 ] || die "needs root: it makes network namespaces"
 	POISE_BUILD=$PWD/$B tests/lab/lab up --name "$lab" --owner $$ "$@"
@@ -76,6 +68,94 @@ lab_down() {
 	fi
 	tests/lab/lab down --name "$lab"
 }
+
+# ---- a client, a balancer, four servers -----------------------------------------------------------
+
+own() { # MODE SERVER: its own address
+	echo "10.0.$([ "$1" = nat ] && echo 0 || echo 1).$2"
+}
+
+mode_known() { # MODE
+	on lb1 poise service add mode "$vip:1" forward "$1" >"$work/said" 2>&1 || return 1
+	on lb1 poise -q service del mode --now >/dev/null
+}
+
+# False: this poise has no such mode; that is said. $from: addresses that c1 may ask from.
+site_up() { # MODE
+	local n
+	lab_up --mode "$([ "$1" = nat ] && echo l2 || echo "$1")" --backends 4
+	# Ports of one address are not enough for a minute of connections.
+	from=""
+	for n in 11 12 13 14; do
+		on c1 ip address add "198.51.100.$n/24" dev eth0
+		from+=${from:+,}198.51.100.$n:0
+	done
+	balancer_start
+	if ! mode_known "$1"; then
+		say "mode $1 is left out: $(head -n 1 "$work/said")"
+		lab_down
+		return 1
+	fi
+	[ "$1" = nat ] || for n in $backends; do
+		on "b$n" poise -q decap attach eth0 "$vip" >/dev/null
+	done
+}
+
+site_down() {
+	servers_stop
+	lab_down
+}
+
+server_start() { # MODE SERVER PORT OPTION...: what it prints is in $work/bN
+	local mode=$1 n=$2 port=$3
+	shift 3
+	start "b$n" "$work/b$n" chrt -f 1 echod "b$n" "$vip:$port" "$(own "$mode" "$n"):$port" "$@"
+	servers+=("$started")
+}
+
+servers_ready() {
+	local n
+	for n in $backends; do
+		until_true 10 grep -q ready "$work/b$n" || die "echod on b$n: $(cat "$work/b$n")"
+	done
+}
+
+servers_stop() {
+	local pid
+	for pid in "${servers[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	servers=()
+}
+
+service_add() { # MODE PORT KEY VALUE...: TCP and UDP, and waits until it serves
+	local mode=$1 port=$2 n addresses=()
+	shift 2
+	for n in $backends; do
+		addresses+=("$(own "$mode" "$n")")
+	done
+	{
+		on lb1 poise -q service add "on-$port" "$vip:$port" "$vip:$port/udp" forward "$mode" "$@"
+		on lb1 poise -q backend add "on-$port" "${addresses[@]}"
+	} >/dev/null
+	until_true 20 all_up "on-$port" || die "backends do not come up: $(on lb1 poise show)"
+	until_true 20 answers "$port" || die "no answer: $(on lb1 poise stats "on-$port")"
+}
+
+all_up() { # SERVICE
+	on lb1 poise show "$1" --json | grep -q '"backends_up":4,'
+}
+
+answers() { # PORT
+	on c1 load tcp "$vip:$1" --count 16 --timeout 0.3 --group "${group:-0}"
+}
+
+service_del() { # PORT
+	on lb1 poise -q service del "on-$1" --now >/dev/null
+}
+
+# ---- what is said ---------------------------------------------------------------------------------
 
 machine() { # one line
 	printf '%s CPUs (%s), Linux %s' "$(nproc)" \

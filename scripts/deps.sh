@@ -49,6 +49,7 @@ xz:xz-utils
 # What only benches use, with the argument `bench`.
 BENCH_NEEDS='
 gnuplot:gnuplot-nox
+perf:linux-perf
 '
 [ "${1:-}" != bench ] || NEEDS+=$BENCH_NEEDS
 # Of these the newest thing used decides; older ones fail to compile, not to install.
@@ -85,7 +86,7 @@ there()
 
 package() # of a need, on this distribution
 {
-	if [ "$1" = bpftool ] && [[ $(distribution) == ubuntu* ]]; then
+	if [[ $1 =~ ^(bpftool|linux-perf)$ && $(distribution) == ubuntu* ]]; then
 		echo linux-tools-common linux-tools-generic
 	else
 		echo "$1"

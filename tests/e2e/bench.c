@@ -52,3 +52,20 @@ Test(bench, tail_has_a_row_for_each_policy_and_the_slow_one_shows, .init = setup
 	cr_assert(row->share[0] > 0.23 && row->share[0] < 0.27, "%g", row->share[0]);
 	cr_assert(row->us[CELLS_P99] >= 5000, "%g", row->us[CELLS_P99]);
 }
+
+/* A promise that nobody can keep: the ramp ends by itself, and says that it is not kept. */
+Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = teardown)
+{
+	const char *said;
+	int status;
+
+	status = lab_host(&said,
+			  "MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 SLO_P99=1us LAG=60s OUT=%s "
+			  "bench/capacity/run",
+			  out);
+	cr_assert(status == 0, "%s", said);
+	cr_assert(strstr(said, "ipip: **none were served**: not even 12 clients"), "%s", said);
+	/* answered, all of them, and yet */
+	status = lab_host(&said, "grep -c '^ipip,12,0,unserved,120,120,0,' %s/capacity.csv", out);
+	cr_assert(status == 0 && !strcmp(said, "2\n"), "%s", said);
+}
