@@ -188,6 +188,8 @@ static void check_restart(void)
 {
 	char before[STATES];
 
+	/* Slow enough to be looked at before it has looked twice. */
+	lab_must(&site.lab, "lb1", "poise health set web http interval 5s fast-interval 5s");
 	states(before);
 	lab_stop(site.poised, SIGKILL);
 	lab_must(&site.lab, "b2", "nginx");
@@ -195,6 +197,7 @@ static void check_restart(void)
 	expect_states(before, "a kill");
 	site.poised = lab_poised(&site.lab, "lb1", "");
 	expect_states(before, "a restart");
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	site_expect(&site, 1, 4, "down", "connect: refused");
 	site_expect(&site, 2, 4, "up", "http 200");
 	lab_must(&site.lab, "b1", "nginx");
