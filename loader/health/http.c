@@ -5,11 +5,12 @@
  */
 #include "http.h"
 
-#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 
 #include "maps/text.h"
 
+#define CA_KEPT	 60L /* seconds that a CA file is not read again: reading takes milliseconds */
 #define URL_TEXT (POISE_CHECK_PATH + POISE_CHECK_WORDS + 32)
 
 void http_failed(struct probe *p, CURLcode code)
@@ -39,13 +40,22 @@ void probe_transfer_end(struct probe *p, CURLcode code)
 	p->transfer_end(p, code);
 }
 
+/* libcurl's own idea of it includes TLS. */
+static bool is_connected(const struct probe *p)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof(info);
+
+	getsockopt(p->socket, IPPROTO_TCP, TCP_INFO, &info, &size);
+	return info.tcpi_state == TCP_ESTABLISHED;
+}
+
 const char *http_late(struct probe *p)
 {
-	curl_off_t connected = 0, spoken = 0;
+	curl_off_t spoken = 0;
 
-	curl_easy_getinfo(p->easy, CURLINFO_CONNECT_TIME_T, &connected);
 	curl_easy_getinfo(p->easy, CURLINFO_PRETRANSFER_TIME_T, &spoken);
-	return spoken ? "answer" : connected ? "TLS handshake" : "connect";
+	return spoken ? "answer" : is_connected(p) ? "TLS handshake" : "connect";
 }
 
 /* Whom the URL and the certificate are about, and where that is in truth. */
@@ -82,6 +92,9 @@ static void set_tls(struct probe *p)
 	curl_easy_setopt(p->easy, CURLOPT_SSL_VERIFYHOST, c->verify ? 2L : 0L);
 	if (c->ca[0])
 		curl_easy_setopt(p->easy, CURLOPT_CAINFO, c->ca);
+#if LIBCURL_VERSION_NUM >= 0x075700 /* 7.87, which keeps it for a day */
+	curl_easy_setopt(p->easy, CURLOPT_CA_CACHE_TIMEOUT, CA_KEPT);
+#endif
 	if (c->cert[0])
 		curl_easy_setopt(p->easy, CURLOPT_SSLCERT, c->cert);
 	if (c->key[0])
@@ -90,12 +103,14 @@ static void set_tls(struct probe *p)
 
 static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
+	struct probe *p = ctx;
 	int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 
 	(void)purpose;
 	if (fd < 0)
 		return CURL_SOCKET_BAD;
-	probe_way(ctx, fd, IPPROTO_TCP);
+	p->socket = fd;
+	probe_way(p, fd, IPPROTO_TCP);
 	return fd;
 }
 

@@ -40,7 +40,7 @@ void prober_free(struct prober *r)
 		prober_curl_close(r);
 }
 
-static void on_closed(uv_handle_t *handle)
+void probe_closed(uv_handle_t *handle)
 {
 	struct probe *p = handle->data;
 
@@ -57,9 +57,9 @@ static void release(struct probe *p)
 	why_end(p);
 	if (p->kind->close)
 		p->kind->close(p);
-	uv_close((uv_handle_t *)&p->timer, on_closed);
-	if (p->handles > 1)
-		uv_close((uv_handle_t *)&p->poll, on_closed);
+	uv_close((uv_handle_t *)&p->timer, probe_closed);
+	if (p->poll.data)
+		uv_close((uv_handle_t *)&p->poll, probe_closed);
 }
 
 /* Of the time that an answer may take: what is left by then is for asking why there is none. */
@@ -123,6 +123,7 @@ struct probe *probe_start(struct prober *r, const struct probe_want *want, probe
 		.began = uv_hrtime(),
 		.doing = "connect",
 		.fd = -1,
+		.socket = -1,
 		.handles = 1,
 		.grpc_status = -1,
 	};

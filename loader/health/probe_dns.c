@@ -95,12 +95,29 @@ static const char *rcode(unsigned int code, char *other, size_t size)
 	return other;
 }
 
+enum probe_said probe_dns_said(const void *answer, size_t length, __u16 id, char words[PROBE_WORDS])
+{
+	const unsigned char *in = answer;
+	unsigned int code;
+	char other[16];
+
+	if (length < HEADER || get16(in) != id || !(get16(in + 2) & RESPONSE))
+		return PROBE_NOT_OURS;
+	code = get16(in + 2) & RCODE;
+	if (code)
+		snprintf(words, PROBE_WORDS, "dns %s", rcode(code, other, sizeof(other)));
+	else
+		snprintf(words, PROBE_WORDS, "dns %s",
+			 get16(in + 6) ? "NOERROR" : "no record of this type");
+	return !code && get16(in + 6) ? PROBE_GOOD : PROBE_BAD;
+}
+
 static void dns_ready(struct probe *p, int events)
 {
 	unsigned char in[ANSWER_MAX];
 	ssize_t got = recv(p->fd, in, sizeof(in), 0);
-	char other[16];
-	unsigned int code;
+	char words[PROBE_WORDS];
+	enum probe_said said;
 
 	(void)events;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -109,16 +126,10 @@ static void dns_ready(struct probe *p, int events)
 		probe_end(p, false, "answer: %s", probe_errno(errno));
 		return;
 	}
+	said = probe_dns_said(in, (size_t)got, p->id, words);
 	/* Not ours: go on waiting, whoever sent it may be late or lying. */
-	if (got < HEADER || get16(in) != p->id || !(get16(in + 2) & RESPONSE))
-		return;
-	code = get16(in + 2) & RCODE;
-	if (code)
-		probe_end(p, false, "dns %s", rcode(code, other, sizeof(other)));
-	else if (!get16(in + 6))
-		probe_end(p, false, "dns no record of this type");
-	else
-		probe_end(p, true, "dns NOERROR");
+	if (said != PROBE_NOT_OURS)
+		probe_end(p, said == PROBE_GOOD, "%s", words);
 }
 
 const struct probe_kind probe_dns = {.open = dns_open, .ready = dns_ready};

@@ -21,6 +21,8 @@
 
 #define PIDFD_OPEN   434
 #define VARIABLE_MAX (POISE_ADDR_TEXT + 16)
+#define OUTPUT_KEPT  (PROBE_WORDS / 2) /* bytes: a line of them fits the words of an answer */
+#define OUTPUT_PIECE 16384	       /* bytes read at once */
 
 /* -1: none. out is the end of a pipe that it prints to. */
 static pid_t spawn(const struct probe *p, int out)
@@ -34,33 +36,70 @@ static pid_t spawn(const struct probe *p, int out)
 	return child_start(p->want.conf->command, variables, out);
 }
 
-/* The first line of what was printed, without what a terminal would act on. */
-static void first_line(struct probe *p, char *line, size_t size)
+void probe_exec_line(char *text, size_t length)
 {
-	ssize_t got = read(p->out, line, size - 1);
-
-	line[got > 0 ? got : 0] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	for (char *c = line; *c; c++)
+	text[length] = '\0';
+	text[strcspn(text, "\r\n")] = '\0';
+	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 }
 
+/* What was printed by now: the beginning is kept, and the rest read, too, since who cannot print
+ * would wait for us. In pieces: somebody who never ends holds nobody up. */
+static void take_output(struct probe *p)
+{
+	char spill[OUTPUT_PIECE];
+	ssize_t got;
+
+	if (p->out_poll.data == NULL)
+		return;
+	got = read(p->out, spill, sizeof(spill));
+	if (got > 0 && p->length < OUTPUT_KEPT) {
+		size_t more = (size_t)got < OUTPUT_KEPT - p->length ? (size_t)got
+								    : OUTPUT_KEPT - p->length;
+
+		memcpy(p->body + p->length, spill, more);
+		p->length += more;
+	}
+	/* The end: it would be told of again and again. */
+	if (!got)
+		uv_poll_stop(&p->out_poll);
+}
+
+static void on_output(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	take_output(poll->data);
+}
+
+static void watch_output(struct probe *p)
+{
+	p->body = malloc(OUTPUT_KEPT + 1);
+	if (!p->body)
+		abort();
+	uv_poll_init(p->prober->loop, &p->out_poll, p->out);
+	p->out_poll.data = p;
+	p->handles++;
+	uv_poll_start(&p->out_poll, UV_READABLE, on_output);
+}
+
 static void exec_ready(struct probe *p, int events)
 {
-	char line[PROBE_WORDS / 2];
 	siginfo_t info = {0};
 	const char *sep;
 
 	(void)events;
 	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
 		return;
-	first_line(p, line, sizeof(line));
-	sep = line[0] ? ": " : "";
+	take_output(p);
+	probe_exec_line(p->body, p->length);
+	sep = p->body[0] ? ": " : "";
 	if (info.si_code != CLD_EXITED)
-		probe_end(p, false, "exec killed by signal %d%s%s", info.si_status, sep, line);
+		probe_end(p, false, "exec killed by signal %d%s%s", info.si_status, sep, p->body);
 	else
-		probe_end(p, !info.si_status, "exec %d%s%s", info.si_status, sep, line);
+		probe_end(p, !info.si_status, "exec %d%s%s", info.si_status, sep, p->body);
 }
 
 /* Those that were killed and are gone by now: nobody waits for one that the kernel keeps. */
@@ -85,6 +124,7 @@ static void exec_run(struct probe *p)
 		return;
 	}
 	p->out = ends[0];
+	watch_output(p);
 	/* The command need not know that nobody waits for what it prints. */
 	fcntl(ends[1], F_SETFL, 0);
 	p->pid = spawn(p, ends[1]);
@@ -164,8 +204,11 @@ static void exec_close(struct probe *p)
 		unqueue(p->prober, p);
 		return;
 	}
-	if (p->out >= 0)
+	if (p->out_poll.data) {
+		uv_close((uv_handle_t *)&p->out_poll, probe_closed);
 		close(p->out);
+	}
+	free(p->body);
 	if (p->pid > 0)
 		bury(p->prober, p->pid);
 	else

@@ -69,22 +69,32 @@ static size_t on_header(char *data, size_t one, size_t length, void *ctx)
 }
 
 /* HealthCheckResponse.status; -1: the answer is none. */
-static int serving(const struct probe *p)
+static int serving(const unsigned char *in, size_t length)
 {
-	const unsigned char *in = (const unsigned char *)p->body;
-
-	if (p->length < PREFIX || in[0])
+	if (length < PREFIX || in[0])
 		return -1;
-	if (p->length == PREFIX)
+	if (length == PREFIX)
 		return UNKNOWN;
-	return p->length >= PREFIX + 2 && in[PREFIX] == FIELD_ENUM ? in[PREFIX + 1] : -1;
+	return length >= PREFIX + 2 && in[PREFIX] == FIELD_ENUM ? in[PREFIX + 1] : -1;
+}
+
+enum probe_said probe_grpc_said(const void *answer, size_t length, char words[PROBE_WORDS])
+{
+	static const char *const names[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+	int said = serving(answer, length);
+
+	if (said < 0 || said >= (int)(sizeof(names) / sizeof(names[0])))
+		snprintf(words, PROBE_WORDS, "grpc answer is no health");
+	else
+		snprintf(words, PROBE_WORDS, "grpc %s", names[said]);
+	return said == SERVING ? PROBE_GOOD : PROBE_BAD;
 }
 
 static void grpc_end(struct probe *p, CURLcode code)
 {
-	static const char *const words[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+	char words[PROBE_WORDS];
+	enum probe_said said;
 	long status = 0;
-	int said;
 
 	curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (code != CURLE_OK) {
@@ -98,11 +108,8 @@ static void grpc_end(struct probe *p, CURLcode code)
 			probe_end(p, false, "grpc status %d", p->grpc_status);
 		return;
 	}
-	said = serving(p);
-	if (said < 0 || said >= (int)(sizeof(words) / sizeof(words[0])))
-		probe_end(p, false, "grpc answer is no health");
-	else
-		probe_end(p, said == SERVING, "grpc %s", words[said]);
+	said = probe_grpc_said(p->body, p->length, words);
+	probe_end(p, said == PROBE_GOOD, "%s", words);
 }
 
 static void grpc_open(struct probe *p)

@@ -55,6 +55,7 @@ struct probe {
 	__u16 id; /* icmp, dns: which answer is ours */
 	/* http, grpc */
 	CURL *easy;
+	int socket; /* libcurl's */
 	void (*transfer_end)(struct probe *p, CURLcode code);
 	struct curl_slist *headers, *connect;
 	char *body;
@@ -64,7 +65,8 @@ struct probe {
 	int grpc_status; /* -1: none came */
 	/* exec */
 	pid_t pid;
-	int out; /* what the command prints */
+	int out;	    /* what the command prints */
+	uv_poll_t out_poll; /* .data NULL: not watched */
 	bool waits;
 	struct probe *next; /* that waits */
 };
@@ -89,6 +91,8 @@ const char *why_words(const struct probe *p);
 /* Ends it. */
 void why_end(struct probe *p);
 
+/* A handle of p's that uv_close was told to close is closed. */
+void probe_closed(uv_handle_t *handle);
 /* Watches p->fd. */
 void probe_watch_fd(struct probe *p, int events);
 /* The time-out begins anew. */
@@ -98,6 +102,14 @@ const char *probe_errno(int error);
 
 /* Bytes as the configuration writes them (\r \n \t \0 \\ \xHH); their number, at most `size`. */
 size_t probe_unescape(const char *text, void *out, size_t size);
+
+/* What answers say, for any bytes: see the files of their types. */
+enum probe_said { PROBE_NOT_OURS, PROBE_BAD, PROBE_GOOD };
+enum probe_said probe_dns_said(const void *answer, size_t length, __u16 id,
+			       char words[PROBE_WORDS]);
+enum probe_said probe_grpc_said(const void *answer, size_t length, char words[PROBE_WORDS]);
+/* Puts a line in place of what a command printed, without what a terminal would act on. */
+void probe_exec_line(char *text, size_t length);
 
 int prober_curl_open(struct prober *r);
 /* Frees r, too. */

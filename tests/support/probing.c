@@ -10,8 +10,6 @@
 
 #include "maps/text.h"
 
-#define PIECES 2000 /* that a server without an end sends */
-
 const int probing_families[2] = {AF_INET, AF_INET6};
 
 /* ---- servers ----------------------------------------------------------------------------------*/
@@ -31,9 +29,9 @@ void server_bind(struct server *s, int family, int type)
 	s->port = ntohs(family == AF_INET ? four.sin_port : six.sin6_port);
 }
 
-static void say(int fd, const struct server *s)
+static size_t length_of(const struct server *s)
 {
-	send(fd, s->answer, s->length ? s->length : strlen(s->answer), MSG_NOSIGNAL);
+	return s->length ? s->length : strlen(s->answer);
 }
 
 static void dribble(int fd, const char *text)
@@ -45,14 +43,14 @@ static void dribble(int fd, const char *text)
 	}
 }
 
-static void forever(int fd, const char *text)
+static void forever(int fd, const struct server *s)
 {
-	const char *piece = strrchr(text, '|') + 1;
+	const char *piece = (const char *)memrchr(s->answer, '|', length_of(s)) + 1;
+	size_t head = (size_t)(piece - 1 - s->answer), length = length_of(s) - head - 1;
 
-	send(fd, text, (size_t)(piece - 1 - text), MSG_NOSIGNAL);
-	for (int n = 0; n < PIECES; n++)
-		if (send(fd, piece, strlen(piece), MSG_NOSIGNAL) < 0)
-			return;
+	send(fd, s->answer, head, MSG_NOSIGNAL);
+	while (send(fd, piece, length, MSG_NOSIGNAL) > 0)
+		;
 }
 
 static void serve_one(const struct server *s, int fd)
@@ -64,9 +62,9 @@ static void serve_one(const struct server *s, int fd)
 		return;
 	switch (s->manner) {
 	case RESET: setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)); break;
-	case ANSWER: say(fd, s); break;
+	case ANSWER: send(fd, s->answer, length_of(s), MSG_NOSIGNAL); break;
 	case DRIBBLE: dribble(fd, s->answer); break;
-	case FOREVER: forever(fd, s->answer); break;
+	case FOREVER: forever(fd, s); break;
 	default:
 		while (recv(fd, asked, sizeof(asked), 0) > 0)
 			;

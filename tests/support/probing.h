@@ -20,7 +20,7 @@
 enum manner {
 	ANSWER,	 /* once, then close */
 	SILENCE, /* accept, say nothing */
-	FOREVER, /* what follows the answer's last | again and again */
+	FOREVER, /* what follows the answer's last | again and again, as long as it is taken */
 	DRIBBLE, /* a byte every 50 ms */
 	RESET,	 /* close with a reset */
 };
