@@ -30,10 +30,12 @@ TestSuite(health_hostile, .init = probing_begin, .fini = probing_end, .timeout =
 	"\0\0\x0a\0\0\0\0\0\1"                                                                     \
 	"\0\0\0\0\5hello"
 
-/* "all is well" by gzip. */
+/* "all is well" by gzip; and a beginning after which each byte 0 stands for a thousand. */
+#define GZIP_HEAD "\x1f\x8b\x08\0\0\0\0\0\0\xff"
 #define GZIP                                                                                       \
-	"\x1f\x8b\x08\0\0\0\0\0\0\xff\x4b\xcc\xc9\x51\xc8\x2c\x56\x28\x4f\xcd\xc9\x01\0"           \
-	"\x67\xcd\xc6\x15\x0b\0\0\0"
+	GZIP_HEAD "\x4b\xcc\xc9\x51\xc8\x2c\x56\x28\x4f\xcd\xc9\x01\0"                             \
+		  "\x67\xcd\xc6\x15\x0b\0\0\0"
+#define BOMB GZIP_HEAD "\xed\xc1\x01\x0d\0\0\0\xc2\xa0\xf7\x4f\x6d\x0f\x07\x14"
 
 static const struct hostile {
 	const char *what;
@@ -101,9 +103,19 @@ static const struct hostile {
 	 {.manner = ANSWER, BYTES(HEAD "Content-Encoding: gzip\r\n\r\n" GZIP)},
 	 {.body = "all is well"},
 	 "http 200, but not with the body wanted"},
-	{"a compressed transfer",
+	/* Which HTTP/1.1 lets anybody send. */
+	{"an endless bomb",
 	 POISE_CHECK_HTTP,
-	 {.manner = ANSWER, BYTES(HEAD "Transfer-Encoding: gzip\r\n\r\n" GZIP)},
+	 {.manner = FOREVER,
+	  BYTES(HEAD "Transfer-Encoding: gzip\r\n\r\n" BOMB "|\0\0\0\0\0\0\0\0")},
+	 {.body = "all is well"},
+	 "http 200, but not with the body wanted"},
+	{"a bomb in bombs",
+	 POISE_CHECK_HTTP,
+	 {.manner = FOREVER,
+	  BYTES(HEAD
+		"Transfer-Encoding: gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip\r\n\r\n" BOMB
+		"|\0\0\0\0\0\0\0\0")},
 	 {.body = "all is well"},
 	 NULL},
 	{"a redirect to a file",
