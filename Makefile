@@ -145,6 +145,8 @@ $(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(FUZZ_SRC) $(wildcard maps/*.h
 $(B)/fuzz/packet: FUZZ_MORE = -fno-strict-aliasing bpf/native.c \
 	$(addprefix tests/support/,native.c frame.c show.c words.c) -lcriterion
 $(B)/fuzz/packet: $(wildcard bpf/*.[ch])
+$(B)/fuzz/answer: FUZZ_MORE = $(wildcard loader/health/*.c)
+$(B)/fuzz/answer: $(wildcard loader/health/*.[ch])
 
 fuzz: $(FUZZERS:tests/fuzz/%.c=$(B)/fuzz/%) ## FUZZ_SECONDS (60) of libFuzzer on each target
 	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \

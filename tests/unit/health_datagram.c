@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loader/health/probe_priv.h"
 #include "tests/support/probing.h"
 
 TestSuite(health_datagram, .init = probing_begin, .fini = probing_end, .timeout = PROBING_LONGEST);
@@ -113,5 +114,66 @@ Test(health_datagram, icmp)
 		else
 			probing_expect(n, false,
 				       "ping socket: not permitted; set net.ipv4.ping_group_range");
+	}
+}
+
+/* ---- whatever bytes ---------------------------------------------------------------------------*/
+
+/* An answer with our id and good counts: where its names point to is nothing to us. */
+static const char *const odd_answers[] = {
+	"\x81\x80\xff\xff\xff\xff\xff\xff\xff\xff", /* counts of what is not there */
+	"\x81\x80\0\1\0\1\0\0\0\0\xc0\x0c\xc0\x0c", /* a name that points to itself */
+	"\x81\x80\0\1\0\1\0\0\0\0\x3f",		    /* a label beyond the end */
+};
+
+Test(health_datagram, dns_answers_that_point_anywhere)
+{
+	static const size_t lengths[] = {10, 14, 11};
+	char words[PROBE_WORDS];
+
+	for (size_t n = 0; n < 3; n++) {
+		unsigned char in[16] = {0x12, 0x34};
+
+		memcpy(in + 2, odd_answers[n], lengths[n]);
+		cr_expect_eq(probe_dns_said(in, 2 + lengths[n], 0x1234, words), PROBE_GOOD);
+		for (size_t cut = 0; cut < 12; cut++)
+			cr_expect_eq(probe_dns_said(in, cut, 0x1234, words), PROBE_NOT_OURS);
+		cr_expect_eq(probe_dns_said(in, 2 + lengths[n], 0x1235, words), PROBE_NOT_OURS);
+	}
+}
+
+/* Somebody else's answers, as many as they like: ours is waited for in between. */
+static void *flood(void *arg)
+{
+	struct server *s = arg;
+	struct sockaddr_storage from;
+	socklen_t size = sizeof(from);
+	char in[512];
+	ssize_t got = recvfrom(s->fd, in, sizeof(in), 0, (struct sockaddr *)&from, &size);
+
+	if (got <= 2)
+		return NULL;
+	memcpy(in + 2, DNS_GOOD, 6);
+	in[0] ^= 1;
+	for (int n = 0; n < 100; n++)
+		sendto(s->fd, in, (size_t)(got - n % 20), 0, (struct sockaddr *)&from, size);
+	in[0] ^= 1;
+	sendto(s->fd, in, (size_t)got, 0, (struct sockaddr *)&from, size);
+	return NULL;
+}
+
+Test(health_datagram, dns_answers_of_others)
+{
+	for (size_t f = 0; f < 2; f++) {
+		struct poise_health_conf conf = {.query = "example.org",
+						 .query_type = POISE_QUERY_A};
+		struct server lies = {0};
+		size_t n;
+
+		server_udp(&lies, probing_families[f], flood);
+		n = probing_ask(POISE_CHECK_DNS, probing_families[f], lies.port, &conf);
+		probing_run();
+		probing_expect(n, true, "dns NOERROR");
+		server_stop(&lies);
 	}
 }

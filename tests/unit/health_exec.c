@@ -3,7 +3,10 @@
  * Probes of type exec: what a command says, what it may do, and what becomes of it.
  */
 #include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/probing.h"
 
@@ -26,6 +29,12 @@ static const struct exec_case {
 	{"sh -c 'ls /proc/self/fd | wc -l'", true, "exec 0: 4"},
 	{"sleep 10", false, "exec: timed out after 400ms"},
 	{"sh -c 'sleep 10 & sleep 10; true'", false, "exec: timed out after 400ms"},
+	{"sh -c 'yes | head -n 1000000; exit 4'", false, "exec 4: y"}, /* more than a pipe holds */
+	{"yes", false, "exec: timed out after 400ms"},
+	{"sh -c 'exec >&- 2>&-; sleep 0.05'", true, "exec 0"}, /* says that it will say nothing */
+	{"sh -c 'kill -STOP $$'", false, "exec: timed out after 400ms"},
+	{"sh -c 'trap \"\" TERM INT HUP; while :; do sleep 9; done'", false,
+	 "exec: timed out after 400ms"},
 	{"/nonexistent/poise", false, "exec 127: /nonexistent/poise: No such file or directory"},
 	{"sh -c 'unended", false, "exec: Invalid argument"},
 	{"", false, "exec: Invalid argument"},
@@ -57,4 +66,47 @@ Test(health_exec, commands_wait_for_their_turn)
 	probing_run();
 	for (size_t n = 0; n < 32; n++)
 		probing_expect(n, true, "exec 0");
+}
+
+static pid_t pid_said(size_t n)
+{
+	int pid = 0;
+
+	cr_assert_eq(sscanf(probing_result(n)->words, "exec 0: %d", &pid), 1, "%s",
+		     probing_result(n)->words);
+	return pid;
+}
+
+/* Dead, whether or not whoever adopted it has reaped it. */
+static bool is_gone(pid_t pid)
+{
+	char path[32], state = 'Z';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'Z';
+	fclose(f);
+	return state == 'Z' || state == 'X';
+}
+
+/* What a command leaves behind: its group goes with it, at once; whoever left the group is nobody's
+ * any more. Neither is waited for, though they hold the ends of its pipe. */
+Test(health_exec, daemons_are_not_waited_for)
+{
+	struct poise_health_conf conf = {.command = "sh -c 'sleep 60 & echo $!'"};
+	struct poise_health_conf away = {.command = "sh -c 'setsid sleep 60 & echo $!'"};
+	size_t in_group = probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &conf);
+	size_t out_of_it = probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &away);
+	pid_t pid;
+
+	probing_run();
+	pid = pid_said(in_group);
+	for (int tries = 0; !is_gone(pid) && tries < 1000; tries++)
+		usleep(10000);
+	cr_expect(is_gone(pid), "%d goes on", pid);
+	cr_expect_eq(kill(pid_said(out_of_it), SIGKILL), 0);
 }
