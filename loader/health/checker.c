@@ -200,17 +200,21 @@ static void on_look(uv_timer_t *timer)
 
 /* ---- the thread -------------------------------------------------------------------------------*/
 
-static void on_stop(uv_async_t *async)
+/* Nothing is left for the loop to wait for. */
+static void shut(struct checker *c)
 {
-	struct checker *c = async->data;
-
 	for (__u32 id = 0; id < c->instance->meta->members; id++)
 		if (c->target[id])
 			target_stop(c->target[id]);
 	prober_free(c->prober);
 	uv_close((uv_handle_t *)&c->look, NULL);
 	uv_close((uv_handle_t *)&c->store, NULL);
-	uv_close((uv_handle_t *)async, NULL);
+	uv_close((uv_handle_t *)&c->stop, NULL);
+}
+
+static void on_stop(uv_async_t *async)
+{
+	shut(async->data);
 }
 
 static void *run(void *arg)
@@ -240,16 +244,42 @@ static void raise_descriptors(void)
 
 static void destroy(struct checker *c)
 {
-	uv_loop_close(&c->loop);
 	instance_close(c->instance);
 	free(c->target);
 	free(c->change);
 	free(c);
 }
 
-static int fail(struct checker *c, struct poise_error *err, const char *what)
+/* The loop and what lives on it for as long as it does. */
+static int open_loop(struct checker *c)
 {
-	destroy(c);
+	if (uv_loop_init(&c->loop))
+		return -1;
+	if (uv_async_init(&c->loop, &c->stop, on_stop)) {
+		uv_loop_close(&c->loop);
+		return -1;
+	}
+	c->stop.data = c;
+	timer_init(c, &c->look);
+	timer_init(c, &c->store);
+	uv_timer_start(&c->look, on_look, 0, LOOK_MS);
+	return 0;
+}
+
+static int start(struct checker *c, struct poise_error *err)
+{
+	const char *what = "a prober";
+
+	c->prober = prober_new(&c->loop);
+	if (c->prober) {
+		prober_use(c->prober, c->instance);
+		what = "a thread";
+		if (!pthread_create(&c->thread, NULL, run, c))
+			return 0;
+	}
+	shut(c);
+	uv_run(&c->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&c->loop);
 	return poise_fail(err, POISE_E_SYSTEM, "health checks: cannot make %s", what);
 }
 
@@ -257,6 +287,7 @@ int checker_start(struct checker **out, const struct instance_where *where, chec
 		  struct poise_error *err)
 {
 	struct checker *c = calloc(1, sizeof(*c));
+	int rc;
 
 	if (!c)
 		abort();
@@ -268,22 +299,16 @@ int checker_start(struct checker **out, const struct instance_where *where, chec
 	c->target = calloc(c->instance->meta->members, sizeof(struct target *));
 	if (!c->target)
 		abort();
-	if (uv_loop_init(&c->loop))
-		return fail(c, err, "an event loop");
 	raise_descriptors();
-	c->prober = prober_new(&c->loop);
-	if (!c->prober)
-		return fail(c, err, "a prober");
-	prober_use(c->prober, c->instance);
-	timer_init(c, &c->look);
-	timer_init(c, &c->store);
-	uv_async_init(&c->loop, &c->stop, on_stop);
-	c->stop.data = c;
-	uv_timer_start(&c->look, on_look, 0, LOOK_MS);
-	if (pthread_create(&c->thread, NULL, run, c))
-		return fail(c, err, "a thread");
-	*out = c;
-	return 0;
+	if (open_loop(c))
+		rc = poise_fail(err, POISE_E_SYSTEM, "health checks: cannot make an event loop");
+	else
+		rc = start(c, err);
+	if (rc)
+		destroy(c);
+	else
+		*out = c;
+	return rc;
 }
 
 void checker_stop(struct checker *c)
@@ -292,5 +317,6 @@ void checker_stop(struct checker *c)
 		return;
 	uv_async_send(&c->stop);
 	pthread_join(c->thread, NULL);
+	uv_loop_close(&c->loop);
 	destroy(c);
 }
