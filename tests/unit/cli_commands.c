@@ -470,6 +470,37 @@ Test(commands, words_may_be_shortened_on_a_terminal)
 	cr_assert(strstr(c.err, "ambiguous: backend, batch"), "%s", c.err);
 }
 
+/* What looks uneven under least-conn: live flows are alike, those that ever began are not. */
+Test(commands, live_flows_and_those_that_ever_began_are_told_apart)
+{
+	static const struct {
+		const char *backend;
+		__u64 opened, closed;
+	} flows[] = {{"10.0.0.1", 4000, 3993}, {"10.0.0.2", 90, 83}};
+	char *manual;
+	FILE *f;
+	size_t size = 0;
+
+	for (int k = 0; k < 2; k++) {
+		__u16 id = member(flows[k].backend)->id;
+		char line[80];
+
+		c.cli.instance->counters[id].opened = flows[k].opened;
+		c.cli.instance->counters[id].closed = flows[k].closed;
+		cr_assert_eq(command(&c, "stats web %s --json", flows[k].backend), 0, "%s", c.err);
+		snprintf(line, sizeof(line), "\"flows\":7,\"flows_opened_total\":%llu",
+			 flows[k].opened);
+		cr_assert(strstr(c.out, line), "%s: %s", line, c.out);
+	}
+	f = fopen("docs/man/poise.8.in", "r");
+	cr_assert_not_null(f);
+	manual = NULL;
+	cr_assert_gt(getdelim(&manual, &size, '\0', f), 0);
+	fclose(f);
+	cr_assert(strstr(manual, ".Dq least-conn is uneven"));
+	free(manual);
+}
+
 Test(commands, service_del_refuses_live_flows_and_names_them)
 {
 	__u16 id = member("three")->id;
