@@ -79,6 +79,11 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 /* A socket of this type, connected (or being connected) to the backend, watched for `events`.
  * Returns -1 after an answer was given. */
 int probe_socket(struct probe *p, int type, int protocol, int events);
+/* Where to, for the kernel; port in host order. Returns its length. */
+socklen_t probe_sockaddr(const union poise_addr *addr, __u16 port, struct sockaddr_storage *out);
+/* The address that a probe by clients' way must be sent from; that of nobody, of the backend's
+ * family: the kernel's choice is right. */
+void probe_source(const struct probe_want *want, union poise_addr *source);
 /* Puts the socket, not yet connected, on the way that its probe is to take (way.c). */
 void probe_way(struct probe *p, int fd, int protocol);
 /* After the socket is closed. */

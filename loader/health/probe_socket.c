@@ -8,21 +8,21 @@
 #include "maps/text.h"
 #include "probe_priv.h"
 
-static socklen_t address(const struct probe_want *want, struct sockaddr_storage *out)
+socklen_t probe_sockaddr(const union poise_addr *addr, __u16 port, struct sockaddr_storage *out)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)out;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
 
 	memset(out, 0, sizeof(*out));
-	if (poise_addr_is4(&want->addr)) {
+	if (poise_addr_is4(addr)) {
 		in->sin_family = AF_INET;
-		in->sin_port = htons(want->port);
-		in->sin_addr.s_addr = want->addr.w[3];
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = addr->w[3];
 		return sizeof(*in);
 	}
 	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(want->port);
-	memcpy(&in6->sin6_addr, &want->addr, sizeof(in6->sin6_addr));
+	in6->sin6_port = htons(port);
+	memcpy(&in6->sin6_addr, addr, sizeof(in6->sin6_addr));
 	return sizeof(*in6);
 }
 
@@ -46,7 +46,7 @@ void probe_watch_fd(struct probe *p, int events)
 int probe_socket(struct probe *p, int type, int protocol, int events)
 {
 	struct sockaddr_storage to;
-	socklen_t length = address(&p->want, &to);
+	socklen_t length = probe_sockaddr(&p->want.addr, p->want.port, &to);
 
 	p->fd = socket(to.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
 	if (p->fd < 0) {

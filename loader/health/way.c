@@ -58,23 +58,17 @@ static void give_back(struct poise_probe *e)
 	__atomic_store_n(&e->until, 0, __ATOMIC_RELEASE);
 }
 
-static int bind_port(int fd, bool v4, __u16 port)
-{
-	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-	const struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-
-	return v4 ? bind(fd, (const struct sockaddr *)&in, sizeof(in))
-		  : bind(fd, (const struct sockaddr *)&in6, sizeof(in6));
-}
-
 /* An entry nobody has, whose port the socket is bound to; NULL: there is none. */
 static struct poise_probe *take(struct probe *p, int fd)
 {
 	struct poise_probe *probes = p->prober->instance->probes;
-	const bool v4 = poise_addr_is4(&p->want.addr);
 	__u64 now = uv_hrtime(), until;
+	struct sockaddr_storage from;
+	union poise_addr source;
+	socklen_t length;
 	int tries = 0;
 
+	probe_source(&p->want, &source);
 	until = now + (p->want.conf->timeout + LAPSE_MS) * NS_PER_MS;
 	for (__u32 n = 0; n < POISE_PROBE_PORTS && tries < PORT_TRIES; n++) {
 		__u32 at = p->prober->turn++ % POISE_PROBE_PORTS;
@@ -82,7 +76,8 @@ static struct poise_probe *take(struct probe *p, int fd)
 		if (!claim(&probes[at], now, until))
 			continue;
 		__atomic_store_n(&probes[at].proto, 0, __ATOMIC_RELAXED);
-		if (!bind_port(fd, v4, POISE_PROBE_PORT + at))
+		length = probe_sockaddr(&source, POISE_PROBE_PORT + at, &from);
+		if (!bind(fd, (struct sockaddr *)&from, length))
 			return &probes[at];
 		give_back(&probes[at]);
 		tries++;
