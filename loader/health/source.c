@@ -36,7 +36,7 @@ static bool same(const union poise_addr *a, const union poise_addr *b)
 /* What the kernel would send from. */
 static bool natural(const struct probe_want *want, union poise_addr *source)
 {
-	struct sockaddr_storage to, from;
+	struct sockaddr_storage to, from = {0};
 	socklen_t size = sizeof(from), length = probe_sockaddr(&want->addr, want->port, &to);
 	int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool found;
