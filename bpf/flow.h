@@ -131,26 +131,32 @@ __noinline int client_find(struct poise_bucket *b, __u32 tag, __u32 service, int
 	return word_find(b, tag, service, except, word, true);
 }
 
-/* A word that only waits for the sweeper: its member is gone, its service tracks no more, or it has
- * been silent for too long. */
-__noinline int flow_is_dead(__u64 word, __u32 seconds)
+/* The record of the service that a word's member is of; NULL: the word is void. */
+static __always_inline struct poise_service_rec *flow_record(__u64 word)
 {
 	struct poise_member *m = member_get(POISE_WORD_MEMBER(word));
-	struct poise_service_rec *rec;
 	struct poise_service *s;
 	__u32 service, active;
 
 	if (!m || !(service = m->service))
-		return 1;
+		return NULL;
 	s = bpf_map_lookup_elem(&services, &service);
 	if (!s)
-		return 1;
+		return NULL;
 	active = ONCE(s->active);
-	if (active & POISE_SERVICE_GONE)
+	return active & POISE_SERVICE_GONE ? NULL : &s->rec[active & 1];
+}
+
+/* A word that only waits for the sweeper: its member is gone, its service tracks no more, or it has
+ * been silent for too long. */
+__noinline int flow_is_dead(__u64 word, __u32 seconds)
+{
+	struct poise_service_rec *rec = flow_record(word);
+
+	if (!rec || rec->track == POISE_TRACK_OFF)
 		return 1;
-	rec = &s->rec[active & 1];
-	if (rec->track == POISE_TRACK_OFF)
-		return 1;
+	if (rec->flags & POISE_S_LINKS && POISE_WORD_STATE(word) != POISE_FLOW_AFFINITY)
+		return 1; /* of another mode, where flows of this one stand elsewhere */
 	return stamp_expired(word, stamp_timeout(rec, POISE_WORD_STATE(word), flow_is_udp(word)),
 			     seconds);
 }

@@ -255,6 +255,8 @@ static __always_inline answer_t fragment_first(struct xdp_md *ctx, struct packet
 	}
 	if (p->ttl <= 1)
 		return DROP(TTL);
+	if (rec->flags & POISE_S_LINKS) /* nothing says by which port the later ones would go */
+		return DROP(FRAGMENT);
 	choose_hashes(p, rec);
 	member = find(NULL, p, rec);
 	if (IS_DROP(member))

@@ -32,6 +32,10 @@ POISE_ARRAY(loads, struct poise_loads); /* a value is a row of them */
 POISE_ARRAY(server_ids, struct poise_server_ids);
 POISE_ARRAY(held, struct poise_words);
 POISE_ARRAY(bounds, struct poise_bound);
+POISE_ARRAY(slots, struct poise_slot);
+POISE_ARRAY(ways, struct poise_way);
+POISE_ARRAY(links, struct poise_bucket);
+POISE_ARRAY(ports, struct poise_bucket);
 /* Packets never read these; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);
@@ -50,6 +54,13 @@ struct {
 } devmap SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, POISE_TAILS);
+	__type(key, __u32);
+	__type(value, __u32);
+} tails SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -66,6 +77,8 @@ POISE_KNOB __u32 poise_seed_mask = 0;	   /* meta.listener_seeds - 1 */
 POISE_KNOB __u32 poise_services = 1;	   /* meta.services: stride of turns (turn.h) */
 POISE_KNOB __u32 poise_members = 1;	   /* meta.members: stride of counters */
 POISE_KNOB __u32 poise_row_mask = 0;	   /* length of a row of loads - 1, a power of two's */
+POISE_KNOB __u32 poise_groups = 0;	   /* meta.groups */
+POISE_KNOB __u32 poise_link_mask = 0;	   /* buckets of links - 1 */
 POISE_KNOB __u32 poise_jiffies_mult = 1;   /* seconds = jiffies64 * mult >> 32 */
 
 #endif

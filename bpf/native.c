@@ -11,6 +11,17 @@
 __u64 native_jiffies;
 __thread __u32 native_cpu;
 
+int native_tail(struct xdp_md *ctx, __u32 program)
+{
+	switch (program) {
+	case POISE_TAIL_NAT: return poise_nat(ctx);
+	case POISE_TAIL_NAT_CLOSELY: return poise_nat_closely(ctx);
+	case POISE_TAIL_NAT_BACK: return poise_nat_back(ctx);
+	case POISE_TAIL_NAT_BACK_CLOSELY: return poise_nat_back_closely(ctx);
+	}
+	return XDP_ABORTED;
+}
+
 /* Of all CPUs, as the drops are. */
 static struct limit limited;
 
@@ -30,6 +41,8 @@ static struct {
 	struct scratch *scratches;
 	struct turn *turns;
 	struct pace *paces;
+	struct nat *nats;
+	__u32 *rotors;
 } unpinned;
 
 static void *zeroed(size_t n, size_t size)
@@ -49,11 +62,15 @@ static void use_unpinned(struct instance *i)
 	unpinned.scratches = zeroed(m->cpus, sizeof(*unpinned.scratches));
 	unpinned.turns = zeroed((size_t)m->cpus * m->services, sizeof(*unpinned.turns));
 	unpinned.paces = zeroed(m->services, sizeof(*unpinned.paces));
+	unpinned.nats = zeroed(m->cpus, sizeof(*unpinned.nats));
+	unpinned.rotors = zeroed((size_t)m->cpus * m->groups + 1, sizeof(*unpinned.rotors));
 	i->drops = unpinned.drops;
 	native_map(&drops, unpinned.drops, m->services);
 	native_map(&scratches, unpinned.scratches, m->cpus);
 	native_map(&turns, unpinned.turns, m->cpus * m->services);
 	native_map(&paces, unpinned.paces, m->services);
+	native_map(&nats, unpinned.nats, m->cpus);
+	native_map(&rotors, unpinned.rotors, m->cpus * m->groups);
 	native_map(&limits, &limited, 1);
 	native_map(&devmap, NULL, m->paths);
 }
@@ -77,6 +94,10 @@ static void use_pinned(const struct instance *i)
 	native_map(&server_ids, i->server_ids, poise_server_id_buckets(m->members));
 	native_map(&held, i->held, poise_words_entries(m->members));
 	native_map(&bounds, i->bounds, 2 * poise_range_entries(m->ranges));
+	native_map(&slots, i->slots, m->groups * POISE_PORTS);
+	native_map(&ways, i->ways, m->groups * POISE_PORTS);
+	native_map(&links, i->links, POISE_LINK_BUCKETS(m->groups));
+	native_map(&ports, i->ports, POISE_PORT_ENTRIES(m->groups));
 }
 
 void run_use(struct instance *i)
@@ -87,6 +108,8 @@ void run_use(struct instance *i)
 	free(unpinned.scratches);
 	free(unpinned.turns);
 	free(unpinned.paces);
+	free(unpinned.nats);
+	free(unpinned.rotors);
 	memset(&unpinned, 0, sizeof(unpinned));
 	if (!i)
 		return;
@@ -102,6 +125,8 @@ void run_use(struct instance *i)
 	poise_members = m->members;
 	poise_row_mask = poise_loads_row(m->members) - 1;
 	poise_services = m->services;
+	poise_groups = m->groups;
+	poise_link_mask = POISE_LINK_BUCKETS(m->groups) - 1;
 	poise_jiffies_mult = (1ull << 32) / RUN_HZ;
 	run_refill();
 }

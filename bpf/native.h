@@ -51,6 +51,12 @@ struct xdp_md {
 #define bpf_redirect_map(map, key, otherwise)                                                      \
 	((key) < (uintptr_t)(map)->max_entries ? XDP_REDIRECT : (int)(otherwise))
 
+struct xdp_md;
+int native_tail(struct xdp_md *ctx, __u32 program);
+/* Where the kernel does not come back from. */
+#define bpf_tail_call(ctx, map, program) return native_tail(ctx, program)
+#define bpf_redirect(ifindex, flags)	 ((ifindex) ? XDP_REDIRECT : XDP_ABORTED)
+
 #define bpf_loop(times, callback, context, flags)                                                  \
 	do {                                                                                       \
 		for (__u32 index_ = 0; index_ < (__u32)(times); index_++)                          \

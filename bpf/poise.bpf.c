@@ -9,6 +9,7 @@
 #include "find.h"
 #include "forward.h"
 #include "address.h"
+#include "nat_back.h"
 #include "rare.h"
 #include "sweep.h"
 
@@ -23,19 +24,93 @@ int poise_xdp(struct xdp_md *ctx)
 	if (UNLIKELY(!parse(ctx, &p)))
 		return rare(ctx);
 	service = listener_find(&p);
-	if (!service)
+	if (!service) {
+		if (nat_may_come_back(&p))
+			bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_BACK);
 		return address_refuse(ctx, &p);
+	}
 	if (p.ttl <= 1)
 		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
 	choose_hashes(&p, service);
 	m = find_table(&p, service, &member);
 	if (UNLIKELY(!m)) {
+		if (UNLIKELY(service->flags & POISE_S_LINKS)) {
+			bpf_tail_call(ctx, &tails, POISE_TAIL_NAT);
+			return drop(p.service, DROP(BROKEN));
+		}
 		member = find(ctx, &p, service);
 		if (IS_DROP(member))
 			return answer(ctx, p.service, member, ASKED(&p));
 		m = member_get(member);
 	}
 	return forward(ctx, &p, m, member, true);
+}
+
+/* Mode nat: packets of flows that go on, then all others; to the backend (nat.h) and back
+ * (nat_back.h). */
+SEC("xdp")
+int poise_nat(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	struct poise_service_rec *service;
+	__u32 slot;
+
+	if (!parse(ctx, &p))
+		return XDP_PASS;
+	service = listener_find(&p);
+	if (!service || !(service->flags & POISE_S_LINKS)) /* of another mode since a moment */
+		return drop(p.service, DROP(BROKEN));
+	choose_hashes(&p, service);
+	slot = nat_slot(ctx, &p, service);
+	if (LIKELY(slot)) {
+		int verdict = nat_send(ctx, &p, slot);
+
+		if (LIKELY(verdict >= 0))
+			return verdict;
+	}
+	bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_CLOSELY);
+	return drop(p.service, DROP(BROKEN));
+}
+
+SEC("xdp")
+int poise_nat_closely(struct xdp_md *ctx)
+{
+	answer_t slot = nat_closely(ctx);
+	int verdict = IS_DROP(slot) ? (int)slot : nat_closely_send(ctx, slot);
+
+	return verdict < 0 ? nat_not(ctx, verdict) : verdict;
+}
+
+SEC("xdp")
+int poise_nat_back(struct xdp_md *ctx)
+{
+	struct packet p = {};
+	__u32 slot;
+
+	if (!parse(ctx, &p))
+		return XDP_PASS;
+	slot = back_slot(&p);
+	if (LIKELY(slot)) {
+		int verdict = back_send(ctx, &p, slot);
+
+		if (LIKELY(verdict >= 0))
+			return verdict;
+	}
+	bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_BACK_CLOSELY);
+	return drop(0, DROP(BROKEN));
+}
+
+SEC("xdp")
+int poise_nat_back_closely(struct xdp_md *ctx)
+{
+	__u32 service = 0;
+	answer_t slot = back_closely(ctx, &service);
+	int verdict;
+
+	if (!slot)
+		return back_none(ctx);
+	verdict = IS_DROP(slot) ? (int)slot : back_closely_send(ctx, slot);
+	return verdict < 0 ? back_not(ctx, service, verdict) : verdict;
 }
 
 /* Frees what is over in a part of the flow table (struct poise_sweep). */

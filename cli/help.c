@@ -39,9 +39,7 @@ static void print_keys(FILE *out, int scope)
 			continue;
 		snprintf(text, sizeof(text), "%s %s", o->key, o->argument);
 		fprintf(out, "  %-*s %s (%s)\n", OPTION_COLUMN, text, o->help,
-			!o->fallback   ? "must be said"
-			: *o->fallback ? o->fallback
-				       : "none");
+			*o->fallback ? o->fallback : "none");
 	}
 }
 

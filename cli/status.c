@@ -57,7 +57,7 @@ static __u64 words_beside(const struct instance *i)
 {
 	__u64 words = 0;
 
-	for (__u32 b = i->flow_buckets; b < instance_buckets(i); b++)
+	for (__u32 b = i->flow_buckets; b < instance_table_buckets(i); b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
 			words += instance_bucket(i, b)->word[w] != 0;
 	return words;

@@ -59,7 +59,8 @@ struct swept {
 /* Where the slice that begins at bucket `at` ends: never in two tables at once. */
 static __u32 slice_end(const struct instance *i, __u32 at)
 {
-	__u32 buckets = instance_buckets(i), end = at < i->flow_buckets ? i->flow_buckets : buckets;
+	__u32 tables = instance_table_buckets(i), buckets = instance_buckets(i);
+	__u32 end = at < i->flow_buckets ? i->flow_buckets : at < tables ? tables : buckets;
 	__u32 step = (buckets + SWEEP_SLICES - 1) / SWEEP_SLICES;
 
 	return end - at < step ? end : at + step;
@@ -82,7 +83,8 @@ static bool keeper_sweep(struct keeper *k, __u64 start, struct swept *swept,
 			return true;
 		swept->live += io.live;
 		swept->used += io.used;
-		swept->beside += at < i->flow_buckets ? 0 : io.used;
+		if (at >= i->flow_buckets && at < instance_table_buckets(i))
+			swept->beside += io.used;
 		if (!keeper_wait(k, start + ++slice * (NS_PER_S / SWEEP_SLICES)))
 			return false;
 	}

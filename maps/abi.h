@@ -45,7 +45,7 @@
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(loads) M(drops) M(rates)     \
 	M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)                 \
-	M(checks) M(probes) M(events)
+	M(checks) M(probes) M(events) M(slots) M(ways) M(links) M(ports) M(tails)
 /* clang-format on */
 
 /*
@@ -185,6 +185,7 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_TABLE	  0x08
 #define POISE_S_RANGES	  0x10 /* some sources are denied */
 #define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
+#define POISE_S_LINKS	  0x40 /* flows are found in `links`: its members are of mode nat */
 
 #define POISE_STANDS_PANIC 0x01 /* too few are up for checks to be believed */
 #define POISE_STANDS_BELOW 0x02 /* fewer are up than min-up, or not more again by its margin */
@@ -492,24 +493,12 @@ struct poise_check_result {
 
 POISE_ASSERT_SIZE(struct poise_check_result, 128);
 
-/* ---- the decapsulator, on the backends: maps `decap_addresses` (HASH: union poise_addr -> __u8)
- * and `decap_counts` (PERCPU_ARRAY of one) ------------------------------------------------------*/
-#define POISE_DECAP_ADDRESSES 1024 /* virtual addresses that one backend serves */
-#define POISE_DECAP_PORTS     16   /* of mode gue: map `decap_ports`, HASH: __be16 -> __u8 */
-
-struct poise_decap_counts {
-	__u64 packets; /* stripped and passed on */
-	__u64 bytes;   /* of their inner packets */
-	__u64 ecn; /* dropped: congestion marked outside on a packet that cannot tell (RFC 6040) */
-	__u64 failed; /* dropped: the kernel refused to shorten the packet */
-};
-
-POISE_ASSERT_SIZE(struct poise_decap_counts, 32);
-
 /* ---- the rest of it, a header for each noun ---------------------------------------------------*/
 #include "calls.h"
+#include "decap.h"
 #include "event.h"
 #include "meta.h"
+#include "nat.h"
 #include "probes.h"
 #include "reasons.h"
 #include "records.h"

@@ -12,6 +12,14 @@
 /* As EXPIRED; what is left beside goes to the table in force, if that has the fewer buckets. Only
  * with the lock held through a resize's stage, by the sweeper that is pinned then. */
 #define POISE_SWEEP_MOVE 4
+/* No words: POISE_PORTS_WANTED comes into force, in words first .. first + count of the bitmap. */
+#define POISE_SWEEP_PORTS 5
+
+enum poise_sweep_table {
+	POISE_SWEEP_FLOWS = 0,
+	POISE_SWEEP_BESIDE, /* of the table beside the one in force */
+	POISE_SWEEP_SLOTS,  /* of slots, eight to a bucket */
+};
 
 struct poise_sweep {
 	__u32 first;   /* bucket */
@@ -24,7 +32,7 @@ struct poise_sweep {
 	__u32 used;    /* out: words not free */
 	__u16 idle;    /* FORCE: silent for so many seconds at least */
 	__u8 state;    /* FORCE: enum poise_flow_state, 0 any */
-	__u8 beside;   /* 1: of the table beside the one in force */
+	__u8 beside;   /* enum poise_sweep_table */
 };
 
 POISE_ASSERT_SIZE(struct poise_sweep, 32);

@@ -65,5 +65,6 @@ int instance_check(struct instance *i, instance_report report, void *ctx, struct
 	check_server_ids(&c);
 	check_paths(&c);
 	check_flows(&c);
+	check_ports(&c);
 	return c.differences;
 }

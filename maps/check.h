@@ -33,5 +33,7 @@ void check_server_ids(struct check *c);
 /* check_flows.c */
 void check_paths(struct check *c);
 void check_flows(struct check *c);
+/* ports.c */
+void check_ports(struct check *c);
 
 #endif

@@ -43,6 +43,9 @@ struct config_limits {
 	__u32 table_slots; /* 32M: 128 MiB; 4096 services of size auto need half of it */
 	__u32 paths;	   /* 1024 */
 	__u32 ranges;	   /* 16384: 3.7 MiB */
+	__u32 nat_groups;  /* 4: 28 MiB */
+	__u32 nat_low;	   /* 1024 */
+	__u32 nat_high;	   /* 65535 */
 };
 
 /* Members of one service: what POISE_EXTENTS extents hold, the first of POISE_EXTENT_MIN and each
@@ -101,7 +104,7 @@ struct config_service *config_service_named(const struct config *cfg, const char
 /* By the ids of the instance that cfg was read from; NULL: there is none any more. */
 struct config_service *config_service_by_id(const struct config *cfg, __u16 id);
 struct config_member *config_member_by_id(const struct config_service *svc, __u16 id);
-/* Adds an empty service with every option at its default, forward unsaid (OPTION_UNSAID). */
+/* Adds an empty service with every option at its default. */
 struct config_service *config_service_add(struct config *cfg, const char *name,
 					  enum poise_owner owner, struct poise_error *err);
 void config_service_del(struct config *cfg, struct config_service *svc);
@@ -179,7 +182,7 @@ const char *config_address_why_word(__u8 announced);
 const char *config_address_why(__u8 announced);
 
 /*
- * What single keys cannot say: forward said, a port other than the listener's only with nat and
+ * What single keys cannot say: a port other than the listener's only with nat and
  * local, at least one listener, table size against members, names and listeners unique, no backend
  * on its own listener's address, limits. The first fault. l2 and ipip carry either family to
  * backends of either: l2 needs only the neighbour's MAC, ipip has all four pairs.
@@ -211,6 +214,8 @@ bool config_limited(const struct config_service *svc);
  * NULL: none. */
 static inline const char *config_record_key(const struct poise_service_conf *conf)
 {
+	if (conf->forward == POISE_NAT)
+		return "forward nat";
 	if (!config_by_hash(conf))
 		return "policy";
 	if (conf->affinity || conf->rate)

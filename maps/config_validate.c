@@ -153,6 +153,22 @@ static int check_loopback(const struct config_service *svc, const struct config_
 	return about_member(err, svc, m);
 }
 
+/* A service finds its flows either by what stands for translated ones, or by what does for all
+ * others. */
+static int check_mixed(const struct config_service *svc, const struct config_member *m,
+		       struct poise_error *err)
+{
+	enum poise_mode mode = config_mode(svc, m);
+
+	if ((mode == POISE_NAT) == (svc->conf.forward == POISE_NAT))
+		return 0;
+	poise_fail(err, POISE_E_CONFLICT, "forward %s beside the service's forward %s",
+		   option_word(option_find(OPTION_SERVICE, "forward"), (int)mode),
+		   option_word(option_find(OPTION_SERVICE, "forward"), svc->conf.forward));
+	poise_error_remedy(err, "nat is for all backends of a service or for none");
+	return about_member(err, svc, m);
+}
+
 static int check_members(const struct config_service *svc, struct poise_error *err)
 {
 	for (size_t i = 0; i < svc->members; i++) {
@@ -160,7 +176,7 @@ static int check_members(const struct config_service *svc, struct poise_error *e
 
 		if (config_member_leaving(m))
 			continue;
-		if (check_loopback(svc, m, err))
+		if (check_loopback(svc, m, err) || check_mixed(svc, m, err))
 			return -1;
 		for (size_t k = 0; k < svc->conf.listeners; k++)
 			if (check_member_against(svc, m, &svc->conf.listener[k], err))
@@ -206,11 +222,7 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 	size_t members = config_members_in(svc);
 	char time[POISE_WORD_TEXT], most[POISE_WORD_TEXT];
 
-	if (svc->conf.forward == OPTION_UNSAID) {
-		poise_fail(err, POISE_E_BAD_VALUE, "its forward mode must be said");
-		poise_error_remedy(err, "forward l2 if the backends share a network with the "
-					"balancer, else forward ipip");
-	} else if (!svc->conf.listeners) {
+	if (!svc->conf.listeners) {
 		poise_fail(err, POISE_E_BAD_VALUE, "has no listener");
 		poise_error_remedy(err, "give it at least one ADDR:PORT");
 	} else if (svc->conf.track == POISE_TRACK_OFF && !config_by_hash(&svc->conf)) {
@@ -286,6 +298,27 @@ static int check_listeners(const struct config *cfg, struct poise_error *err)
 	return about_service(err, second);
 }
 
+static int check_nat(const struct config *cfg, struct poise_error *err)
+{
+	const struct config_limits *l = &cfg->limits;
+
+	if (l->nat_low > l->nat_high)
+		return poise_fail(err, POISE_E_CONFLICT,
+				  "limits: nat-port-low %u is above nat-port-high %u", l->nat_low,
+				  l->nat_high);
+	if (l->nat_groups)
+		return 0;
+	for (size_t i = 0; i < cfg->services; i++) {
+		if (cfg->service[i]->conf.forward != POISE_NAT)
+			continue;
+		poise_fail(err, POISE_E_FULL, "forward nat, and this instance has no ports for it");
+		poise_error_remedy(err, "limits: nat-groups, which counts when the maps are "
+					"created");
+		return about_service(err, cfg->service[i]);
+	}
+	return 0;
+}
+
 static int check_all(const struct config *cfg, struct poise_error *err)
 {
 	for (size_t i = 0; i < cfg->services; i++)
@@ -293,7 +326,7 @@ static int check_all(const struct config *cfg, struct poise_error *err)
 			return -1;
 	if (check_listeners(cfg, err))
 		return -1;
-	return cfg->has_limits ? check_limits(cfg, err) : 0;
+	return cfg->has_limits && (check_limits(cfg, err) || check_nat(cfg, err)) ? -1 : 0;
 }
 
 int config_validate(const struct config *cfg, struct poise_error *err)

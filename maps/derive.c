@@ -10,6 +10,7 @@
 #include "events.h"
 #include "hosts.h"
 #include "listener.h"
+#include "ports.h"
 
 static bool is_used(const struct instance *i, __u16 id)
 {
@@ -156,6 +157,7 @@ void derive(struct instance *i, const struct derive_list *dirty)
 {
 	bool began = store_begin(i);
 
+	derive_ports(i); /* before packets translate */
 	for (size_t s = 0; s < dirty->services; s++)
 		if (is_used(i, dirty->service[s]))
 			derive_service(i, dirty->service[s]);

@@ -94,7 +94,8 @@ static void fill_affinity(struct poise_service_rec *rec, const struct poise_serv
  */
 static bool pickup(const struct poise_service_conf *conf)
 {
-	return config_by_hash(conf) || conf->untracked & POISE_UNTRACKED_TCP;
+	return conf->forward != POISE_NAT &&
+	       (config_by_hash(conf) || conf->untracked & POISE_UNTRACKED_TCP);
 }
 
 static void fill_rec(struct derived *d)
@@ -113,6 +114,8 @@ static void fill_rec(struct derived *d)
 	for (int l = 0; l < conf->listeners; l++)
 		if (!conf->listener[l].port)
 			rec->flags |= POISE_S_ANY_PORT;
+	if (conf->forward == POISE_NAT)
+		rec->flags |= POISE_S_LINKS;
 	if (conf->untracked & POISE_UNTRACKED_UDP)
 		rec->flags |= POISE_S_UNTRACKED;
 	if (conf->quic) {

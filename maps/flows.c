@@ -18,16 +18,11 @@
 #define AHEAD	  32	     /* buckets on their way from memory while one is looked at */
 #define TRIES_MAX (1u << 30) /* hashes tried for one listener: a few seconds */
 
-static __u64 word_at(const struct instance *i, __u32 bucket, int slot)
-{
-	return __atomic_load_n(&instance_bucket(i, bucket)->word[slot], __ATOMIC_RELAXED);
-}
-
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
 {
 	for (__u32 b = 0; b < instance_buckets(i); b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
-			__u64 word = word_at(i, b, w);
+			__u64 word = instance_word(i, b, w);
 
 			if (word && !one(ctx, word))
 				return;
@@ -131,7 +126,7 @@ static bool try_bucket(const struct search *s, __u32 client_port, __u64 hash, __
 
 	for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
 		struct instance_client_flow flow = {
-			.word = word_at(s->i, bucket, k),
+			.word = instance_word(s->i, bucket, k),
 			.client_port = htons((__u16)client_port),
 			.port = s->l->port,
 		};
@@ -206,9 +201,9 @@ static __u64 each_word(const struct search *s, struct found *f)
 {
 	__u64 n = 0;
 
-	for (__u32 b = 0; b < instance_buckets(s->i); b++)
+	for (__u32 b = 0; b < instance_table_buckets(s->i); b++)
 		for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
-			__u64 word = word_at(s->i, b, k);
+			__u64 word = instance_word(s->i, b, k);
 
 			if (!may_be(s, word) ||
 			    !(POISE_WORD_TAG(word) & POISE_TAG_UDP) == is_udp(s))

@@ -54,6 +54,10 @@ struct instance {
 	struct poise_range *range_conf;
 	struct poise_bound *bounds;
 	struct poise_probe *probes;
+	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups */
+	struct poise_way *ways;
+	struct poise_bucket *links;
+	struct poise_bucket *ports;
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */
@@ -67,16 +71,37 @@ static inline struct poise_loads *instance_loads(const struct instance *i, __u32
 	return &i->loads[(size_t)cpu * poise_loads_row(i->meta->members) + member];
 }
 
-/* Buckets are counted through: those of the table in force, then those of one beside it. */
-static inline __u32 instance_buckets(const struct instance *i)
+/* Buckets are counted through: those of the table in force, those of one beside it, then slots of
+ * mode nat, eight to a bucket. */
+static inline __u32 instance_table_buckets(const struct instance *i)
 {
 	return i->flow_buckets + i->beside_buckets;
 }
 
+static inline __u32 instance_buckets(const struct instance *i)
+{
+	return instance_table_buckets(i) + i->meta->groups * (POISE_PORTS / POISE_BUCKET_WORDS);
+}
+
+/* Of the first two. */
 static inline struct poise_bucket *instance_bucket(const struct instance *i, __u32 bucket)
 {
 	return bucket < i->flow_buckets ? &i->flows[bucket]
 					: &i->flows_beside[bucket - i->flow_buckets];
+}
+
+/* A flow's word, or the head of its slot; 0: there is none. */
+static inline __u64 instance_word(const struct instance *i, __u32 bucket, int n)
+{
+	__u32 slot, state;
+	__u64 head;
+
+	if (bucket < instance_table_buckets(i))
+		return __atomic_load_n(&instance_bucket(i, bucket)->word[n], __ATOMIC_RELAXED);
+	slot = (bucket - instance_table_buckets(i)) * POISE_BUCKET_WORDS + (__u32)n;
+	head = __atomic_load_n(&i->slots[slot].head, __ATOMIC_RELAXED);
+	state = POISE_WORD_STATE(head);
+	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_RST ? head : 0;
 }
 
 /* The pin of the flow table in force, or of the other one, at this stage (meta.flow_stage). */

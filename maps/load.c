@@ -146,6 +146,9 @@ static void load_identity(const struct instance *i, struct config *cfg)
 		.table_slots = meta->table_slots,
 		.paths = meta->paths - 1,
 		.ranges = meta->ranges,
+		.nat_groups = meta->groups,
+		.nat_low = meta->nat_low,
+		.nat_high = meta->nat_high,
 	};
 }
 

@@ -22,7 +22,9 @@ struct poise_meta {
 	char instance[POISE_NAME_MAX];
 	__u32 ranges;	  /* the limit of source ranges of all services */
 	__u32 flow_stage; /* POISE_FLOWS_*: which pin is the flow table, and is there another */
-	__u8 spare1[112];
+	__u32 groups;	  /* of ports, of mode nat; 0: there is no such mode */
+	__u32 nat_low, nat_high; /* ports that it may have, but for those that others use */
+	__u8 spare1[100];
 
 	/* read by packets: a line of its own */
 	__u32 any_port; /* listeners of port 0: 0 spares every packet the second look-up */
@@ -30,7 +32,8 @@ struct poise_meta {
 	__u32 answering; /* addresses with any POISE_A_* */
 	__u32 pressure;	 /* by packets: seconds on the stamps' clock when a young flow lost its word
 			  */
-	__u32 spare2[12];
+	__u32 nat_ports; /* POISE_PORT_RANGE that slots may have; 0: no service translates */
+	__u32 spare2[11];
 
 	/* transactions: writers hold the lock */
 	__u64 committed; /* generation in force */

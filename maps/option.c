@@ -319,8 +319,6 @@ static void reset(const struct option *o, void *obj)
 	memset(field(o, obj), 0, width(o));
 	if (o->set_offset)
 		((__u8 *)obj)[o->set_offset] = 0;
-	else if (!o->fallback)
-		put_number(o, obj, OPTION_UNSAID);
 	else if (o->ones && !strcmp(o->fallback, o->ones))
 		put_number(o, obj, ~0ull);
 	else if (!zero_is_none(o))
@@ -412,8 +410,6 @@ bool option_is_default(const struct option *o, const void *obj)
 
 	if (o->set_offset)
 		return !is_set(o, obj);
-	if (!o->fallback)
-		return option_number(o, obj) == OPTION_UNSAID;
 	return !strcmp(option_format(o, obj, text, sizeof(text)), o->fallback);
 }
 

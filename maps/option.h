@@ -46,16 +46,13 @@ struct option_word {
 	bool later; /* known, but refused: not in this version */
 };
 
-/* Value of an enum that has no default and was not said. */
-#define OPTION_UNSAID 0xff
-
 struct option {
 	enum option_scope scope;
 	const char *key; /* as in poise.yaml; JSON has _ for - */
 	enum option_type type;
 	size_t offset;
 	size_t set_offset;		 /* __u8 that says "set here" (backend overrides); 0 none */
-	const char *fallback;		 /* the default, as typed; NULL: must be said */
+	const char *fallback;		 /* the default, as typed */
 	const char *zero;		 /* the word for a stored 0 that is no number: none */
 	const char *ones;		 /* the word for all bits set: as other options have it */
 	bool always_saved;		 /* save prints it even when it is the default */

@@ -50,14 +50,14 @@ static const struct option_word policies[] = {
 };
 
 static const struct option_word modes[] = {
+	{.word = "nat", .value = POISE_NAT},
 	{.word = "l2", .value = POISE_L2},
 	{.word = "ipip", .value = POISE_IPIP},
 	{.word = "gue", .value = POISE_GUE},
-	{.word = "nat", .value = POISE_NAT, .later = true},
 	{.word = "local", .value = POISE_LOCAL, .later = true},
 	{.word = "dr", .value = POISE_L2, .alias = true},
 	{.word = "tun", .value = POISE_IPIP, .alias = true},
-	{.word = "masq", .value = POISE_NAT, .alias = true, .later = true},
+	{.word = "masq", .value = POISE_NAT, .alias = true},
 	{0},
 };
 
@@ -177,10 +177,11 @@ const struct option poise_options[] = {
 	 .help = "How many backends policy p2c draws for a new flow, to take the one of fewest "
 		 "flows; "
 		 "auto: 4, or all if there are fewer."},
-	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .always_saved = true,
-	 .words = modes, .argument = "l2|ipip|gue",
-	 .help = "How a packet reaches its backend: by MAC rewrite on a shared network, or "
-		 "encapsulated in IP or in UDP; the backend answers the client directly."},
+	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "nat",
+	 .always_saved = true, .words = modes, .argument = "nat|l2|ipip|gue",
+	 .help = "How a packet reaches its backend: from an address of the balancer, through which "
+		 "the answer comes back; or, where the backend answers the client directly, by MAC "
+		 "rewrite on a shared network, or encapsulated in IP or in UDP."},
 	{SERVICE(table_size), .key = "table-size", .type = OPTION_TABLE_SIZE, .fallback = "auto",
 	 .always_saved = true, .min = TABLE_MIN, .max = TABLE_MAX, .argument = "auto|SIZE",
 	 .help = "Slots of the service's table; auto goes by the number of its backends."},
@@ -347,7 +348,7 @@ const struct option poise_options[] = {
 	 .help = "Live flows that this backend may have; as many as the service says by default."},
 	{BACKEND(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "default",
 	 .set_offset = offsetof(struct poise_member_conf, forward_set), .words = modes,
-	 .argument = "l2|ipip|gue",
+	 .argument = "nat|l2|ipip|gue",
 	 .help = "Forward mode of this backend; the service's by default."},
 	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
 	 .words = admins, .argument = "enabled|draining|disabled",
@@ -488,6 +489,17 @@ const struct option poise_options[] = {
 	{LIMIT(ranges), .key = "source-ranges", .type = OPTION_U32, .fallback = "16384",
 	 .max = RANGES_MAX, .argument = "NUMBER",
 	 .help = "Most prefixes in allow and deny of all services together."},
+	{LIMIT(nat_groups), .key = "nat-groups", .type = OPTION_U32, .fallback = "4",
+	 .max = POISE_GROUPS_MAX, .argument = "NUMBER",
+	 .help = "Groups of 65,536 ports for mode nat, of 7 MiB each; each backend and source "
+		 "address has the ports of one of them. 0: no service can translate."},
+	{LIMIT(nat_low), .key = "nat-port-low", .type = OPTION_U32, .fallback = "1024", .min = 1,
+	 .max = POISE_PORTS - 1, .argument = "PORT",
+	 .help = "The lowest port that packets of mode nat are sent from."},
+	{LIMIT(nat_high), .key = "nat-port-high", .type = OPTION_U32, .fallback = "65535", .min = 1,
+	 .max = POISE_PORTS - 1, .argument = "PORT",
+	 .help = "The highest. Ports in between that services listen on, that the host listens on, "
+		 "reserves or takes for connections of its own are left alone."},
 };
 
 const size_t poise_options_count = sizeof(poise_options) / sizeof(poise_options[0]);

@@ -21,7 +21,12 @@
 	R(NO_ECHO, "no-echo",                                                                      \
 	  "an echo request that is not answered (ping no, usable; or it came in fragments)")       \
 	R(SOURCE, "source-denied", "the client's address is not allowed or is denied")             \
-	R(DOWN, "backend-down", "the flow's backend is down, and on-down says reset")
+	R(DOWN, "backend-down", "the flow's backend is down, and on-down says reset")              \
+	R(NO_PORT, "no-port", "mode nat: every port towards the backend is in use")                \
+	R(PORT_BUSY, "port-busy",                                                                  \
+	  "mode nat: the backend knows an older connection by this port; the next SYN gets "       \
+	  "another")                                                                               \
+	R(NO_FLOW, "no-flow", "mode nat: a reset of a flow that is not known")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
@@ -46,7 +51,8 @@
 	R(PRESSURE, "flow-under-pressure",                                                         \
 	  "a flow began by the table, since young ones were being evicted")                        \
 	R(CUT, "cut-in-two",                                                                       \
-	  "an IPv4 packet too big for the path, without DF, became two fragments")
+	  "an IPv4 packet too big for the path, without DF, became two fragments")                 \
+	R(REPLY, "reply-forwarded", "mode nat: an answer of a backend went back to its client")
 
 enum poise_reason {
 #define POISE_REASON_ENUM(sym, name, text) POISE_R_##sym,

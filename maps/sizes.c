@@ -37,6 +37,10 @@ const struct instance_map instance_maps[] = {
 	FIELD(range_conf, struct poise_range),
 	FIELD(bounds, struct poise_bound),
 	FIELD(probes, struct poise_probe),
+	FIELD(slots, struct poise_slot),
+	FIELD(ways, struct poise_way),
+	FIELD(links, struct poise_bucket),
+	FIELD(ports, struct poise_bucket),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -47,6 +51,7 @@ const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[
 #define LISTENER_SLOTS_LEAST 1024
 #define LISTENERS_PER_SEED   2
 #define KEYS_PER_LISTENER    3
+#define NAT_LOW		     1024 /* below are those of well-known services */
 
 static __u32 power_of_two(__u32 least)
 {
@@ -71,6 +76,15 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 	meta->paths = limits->paths + 1;
 	meta->listeners = limits->listeners;
 	meta->ranges = limits->ranges;
+	meta->nat_low = limits->nat_low ? limits->nat_low : NAT_LOW;
+	meta->nat_high = limits->nat_high ? limits->nat_high : POISE_PORTS - 1;
+	meta->groups = limits->nat_groups ? power_of_two(limits->nat_groups) : 0;
+}
+
+/* A map has one entry at least. */
+static __u32 links(const struct poise_meta *meta)
+{
+	return meta->groups ? POISE_LINK_BUCKETS(meta->groups) : 1;
 }
 
 __u32 sizes_cpus(void)
@@ -110,6 +124,11 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"range_conf", poise_range_entries(meta->ranges)},
 		{"bounds", 2 * poise_range_entries(meta->ranges)},
 		{"probes", POISE_PROBE_PORTS},
+		{"slots", meta->groups ? meta->groups * POISE_PORTS : 1},
+		{"ways", meta->groups ? meta->groups * POISE_PORTS : 1},
+		{"links", links(meta)},
+		{"ports", POISE_PORT_ENTRIES(meta->groups)},
+		{"tails", POISE_TAILS},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

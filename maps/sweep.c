@@ -13,6 +13,8 @@
 /* An anonymous instance has no packets and no kernel: its words of void members just go. */
 static void sweep_memory(struct instance *i, struct poise_sweep *io)
 {
+	if (io->beside == POISE_SWEEP_SLOTS)
+		return;
 	for (__u32 b = io->first; b < io->first + io->count; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
 			__u64 *word = &(io->beside ? i->flows_beside : i->flows)[b].word[w];
@@ -54,6 +56,18 @@ int sweep_run(struct instance *i, struct poise_sweep *io, struct poise_error *er
 	return 0;
 }
 
+/* In which table bucket `at` is, and as which of it; where that table ends. */
+static __u32 sweep_segment(const struct instance *i, __u32 at, struct poise_sweep *io)
+{
+	const __u32 end[] = {i->flow_buckets, instance_table_buckets(i), instance_buckets(i)};
+	__u32 begin = 0;
+
+	for (io->beside = POISE_SWEEP_FLOWS; at >= end[io->beside]; io->beside++)
+		begin = end[io->beside];
+	io->first = at - begin;
+	return end[io->beside];
+}
+
 int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct poise_error *err)
 {
 	__u32 first = io->first, end = io->first + io->count, freed = 0, live = 0, used = 0;
@@ -62,10 +76,10 @@ int instance_sweep_range(struct instance *i, struct poise_sweep *io, struct pois
 		end = instance_buckets(i);
 	for (__u32 at = first, step; at < end; at += step) {
 		struct poise_sweep some = *io;
-		__u32 stop = at < i->flow_buckets && end > i->flow_buckets ? i->flow_buckets : end;
+		__u32 stop = sweep_segment(i, at, &some);
 
-		some.beside = at >= i->flow_buckets;
-		some.first = some.beside ? at - i->flow_buckets : at;
+		if (stop > end)
+			stop = end;
 		step = stop - at < POISE_SWEEP_BUCKETS ? stop - at : POISE_SWEEP_BUCKETS;
 		some.count = step;
 		some.freed = some.live = some.used = 0;

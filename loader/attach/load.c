@@ -64,6 +64,8 @@ static int set_knobs(struct load *l, struct poise_error *err)
 	skel->rodata->poise_members = bpf_map__max_entries(skel->maps.members);
 	skel->rodata->poise_row_mask =
 		poise_loads_row(bpf_map__max_entries(skel->maps.members)) - 1;
+	skel->rodata->poise_groups = bpf_map__max_entries(skel->maps.slots) / POISE_PORTS;
+	skel->rodata->poise_link_mask = bpf_map__max_entries(skel->maps.links) - 1;
 	skel->rodata->poise_jiffies_mult = mult;
 	return 0;
 }
@@ -73,10 +75,13 @@ static int size_unpinned(const struct load *l, struct poise_error *err)
 {
 	__u32 services = bpf_map__max_entries(l->skel->maps.services);
 	__u32 cpus = (__u32)libbpf_num_possible_cpus();
+	__u32 groups = bpf_map__max_entries(l->skel->maps.slots) / POISE_PORTS;
 
 	if (bpf_map__set_max_entries(l->skel->maps.turns, services * cpus) ||
 	    bpf_map__set_max_entries(l->skel->maps.scratches, cpus) ||
-	    bpf_map__set_max_entries(l->skel->maps.paces, services))
+	    bpf_map__set_max_entries(l->skel->maps.paces, services) ||
+	    bpf_map__set_max_entries(l->skel->maps.nats, cpus) ||
+	    bpf_map__set_max_entries(l->skel->maps.rotors, groups ? groups * cpus : 1))
 		return poise_fail_errno(err, "cannot size the maps of the program itself");
 	return 0;
 }
@@ -122,6 +127,7 @@ static int load_failed(const struct load *l, int error, struct poise_error *err)
 
 static int load_object(struct load *l, struct poise_error *err)
 {
+	struct bpf_program *prog;
 	bool complete;
 	int rc;
 
@@ -139,7 +145,9 @@ static int load_object(struct load *l, struct poise_error *err)
 		return -1;
 	/* None, as the dispatcher's programs have none: kernels let only equals jump to each other.
 	 */
-	bpf_program__set_expected_attach_type(l->skel->progs.poise_xdp, 0);
+	bpf_object__for_each_program (prog, l->skel->obj)
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_XDP)
+			bpf_program__set_expected_attach_type(prog, 0);
 	rc = poise__load(l->skel);
 	return rc ? load_failed(l, -rc, err) : tell_clock(l, err);
 }
@@ -195,11 +203,37 @@ static void forget_other_flows(const struct load *l)
 				   instance_flows_pin(l->flow_stage, true)));
 }
 
+/* Programs that the pipeline jumps to, in the pinned map: from here on the one that still runs
+ * jumps to the new ones, and what its number stands for is the same (maps/nat.h). */
+static int put_tails(const struct load *l, struct poise_error *err)
+{
+	const struct {
+		__u32 number;
+		const struct bpf_program *prog;
+	} tail[] = {
+		{POISE_TAIL_NAT, l->skel->progs.poise_nat},
+		{POISE_TAIL_NAT_CLOSELY, l->skel->progs.poise_nat_closely},
+		{POISE_TAIL_NAT_BACK, l->skel->progs.poise_nat_back},
+		{POISE_TAIL_NAT_BACK_CLOSELY, l->skel->progs.poise_nat_back_closely},
+	};
+
+	for (size_t t = 0; t < sizeof(tail) / sizeof(tail[0]); t++) {
+		int fd = bpf_program__fd(tail[t].prog);
+
+		if (bpf_map_update_elem(bpf_map__fd(l->skel->maps.tails), &tail[t].number, &fd,
+					BPF_ANY))
+			return poise_fail_errno(err, "cannot store a program in map tails");
+	}
+	return 0;
+}
+
 static int publish(struct load *l, const char *name, struct poise_error *err)
 {
 	int xdp = bpf_program__fd(l->skel->progs.poise_xdp);
 
 	if (l->fresh && attach_maps_pin(l->skel, &l->dir, err))
+		return -1;
+	if (put_tails(l, err))
 		return -1;
 	if (attach_pin_replace(bpf_program__fd(l->skel->progs.poise_sweep), l->dir.path,
 			       ATTACH_PIN_SWEEP, err) ||

@@ -41,7 +41,7 @@ static bool hop_route(const struct net_route *r, const struct hop_want *want, st
 			  dst);
 	}
 	if (want->mode == POISE_L2 && r->has_gateway) {
-		snprintf(hop->remedy, sizeof(hop->remedy), "use forward ipip");
+		snprintf(hop->remedy, sizeof(hop->remedy), "use forward nat or ipip");
 		return no(hop, "behind gateway %s: l2 reaches only neighbours",
 			  poise_format_addr(&r->gateway, gateway, sizeof(gateway)));
 	}
@@ -90,13 +90,14 @@ static bool hop_device(const struct net_links *links, const struct hop_want *wan
 	return true;
 }
 
-/* The outer source, for modes that encapsulate: configured, else the route's. */
+/* The source of what leaves, for modes that do not leave the client's: configured, else the
+ * route's. */
 static bool hop_source(const struct net_route *r, const struct hop_want *want, struct net_hop *hop)
 {
 	const union poise_addr *source = &want->source;
 	bool v4 = poise_addr_is4(&want->dst);
 
-	if (want->mode != POISE_IPIP && want->mode != POISE_GUE)
+	if (want->mode == POISE_L2)
 		return true;
 	if (poise_addr_is_zero(source))
 		source = &r->prefsrc;

@@ -20,7 +20,7 @@ static void want_of(struct hop_want *want, const union poise_addr *dst, enum poi
 	want->dst = *dst;
 	want->mode = mode;
 	memset(&want->source, 0, sizeof(want->source));
-	if (mode == POISE_IPIP || mode == POISE_GUE)
+	if (mode != POISE_L2)
 		want->source = poise_addr_is4(dst) ? *source4 : *source6;
 }
 

@@ -75,6 +75,9 @@ void native_open(struct native *n, const char *yaml, __u32 flow_slots)
 		.table_slots = 1 << 18,
 		.paths = 8,
 		.ranges = 1024,
+		.nat_groups = 1,
+		.nat_low = NATIVE_PORT_LOW,
+		.nat_high = NATIVE_PORT_HIGH,
 	};
 	struct poise_error err = {0};
 	struct config *file = config_parse("native.yaml", yaml, strlen(yaml), &err);
@@ -271,15 +274,23 @@ __u64 *native_word(const struct native *n)
 
 void native_sweep(const struct native *n, struct poise_sweep *io)
 {
+	const __u32 buckets[] = {
+		[POISE_SWEEP_FLOWS] = n->i->flow_buckets,
+		[POISE_SWEEP_SLOTS] = n->i->meta->groups * POISE_PORTS / POISE_BUCKET_WORDS,
+	};
 	struct poise_sweep sum = *io;
 
-	for (__u32 at = 0; at < n->i->meta->flow_buckets; at += POISE_SWEEP_BUCKETS) {
-		io->first = at;
-		io->count = POISE_SWEEP_BUCKETS;
-		run_sweep(io);
-		sum.freed += io->freed;
-		sum.live += io->live;
-		sum.used += io->used;
-	}
+	for (__u8 table = 0; table < sizeof(buckets) / sizeof(buckets[0]); table++)
+		for (__u32 at = 0; at < buckets[table]; at += POISE_SWEEP_BUCKETS) {
+			struct poise_sweep some = *io;
+
+			some.beside = table;
+			some.first = at;
+			some.count = POISE_SWEEP_BUCKETS;
+			run_sweep(&some);
+			sum.freed += some.freed;
+			sum.live += some.live;
+			sum.used += some.used;
+		}
 	*io = sum;
 }

@@ -15,6 +15,9 @@
 #define NATIVE_MTU	1500
 #define NATIVE_SERVICES 15
 #define NATIVE_BACKENDS 255
+/* Ports of mode nat, of one group. */
+#define NATIVE_PORT_LOW	 20000
+#define NATIVE_PORT_HIGH 20999
 
 struct native {
 	struct instance *i;

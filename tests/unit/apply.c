@@ -491,8 +491,6 @@ static void draw_service(struct config *cfg, unsigned int n)
 	svc = config_service_add(cfg, text, draw(2) ? POISE_OWNER_FILE : POISE_OWNER_HAND, NULL);
 	for (const struct option *o = option_first(OPTION_SERVICE); o; o = option_next(o))
 		draw_option(o, &svc->conf);
-	if (svc->conf.forward == OPTION_UNSAID)
-		svc->conf.forward = POISE_IPIP;
 	for (unsigned int i = draw(4) + 1; i; i--) {
 		struct poise_listener_conf l;
 

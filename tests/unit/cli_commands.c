@@ -119,14 +119,12 @@ static const struct refused refused[] = {
 	 "service \"web\": there is a service of this name already", NULL},
 	{"service add x 192.0.2.10:80 forward l2", 1,
 	 "service \"x\": listener 192.0.2.10:80: belongs to service \"web\"", NULL},
-	{"service add x 192.0.2.1:80", 1, "service \"x\": its forward mode must be said",
-	 "forward l2 if"},
 	{"service add x 192.0.2.300:80 forward l2", 1,
 	 "service \"x\": 192.0.2.300: not an IPv4 or IPv6 address", NULL},
 	{"service add x 192.0.2.1:99999 forward l2", 1, "service \"x\": ", NULL},
 	{"service add all 192.0.2.1:80 forward l2", 1, NULL, NULL},
 	{"service set web idle 30", 1, "service \"web\": idle 30: ", NULL},
-	{"service set web forward nat", 1, "service \"web\": forward nat: ", NULL},
+	{"service set web forward local", 1, "service \"web\": forward local: ", NULL},
 	{"service set web policy p2c track off", 1,
 	 "service \"web\": track off: no hash finds the backend that policy p2c has chosen again",
 	 "track auto records every flow"},
@@ -433,9 +431,10 @@ Test(commands, a_batch_with_a_mistake_changes_nothing_and_names_the_line)
 		 "poise: backend drain: --json is not an option of this command"},
 		{"ser add dns 192.0.2.53:53 forward l2\n", 2,
 		 "poise: unknown command \"ser\" (%s:1)"},
-		/* only the whole is valid or not: nobody says forward */
-		{"\nservice add dns 192.0.2.53:53\n", 1,
-		 "poise: service \"dns\": its forward mode must be said (%s:2)"},
+		/* only the whole is valid or not */
+		{"\nservice add dns 192.0.2.53:53 track off policy p2c\n", 1,
+		 "poise: service \"dns\": track off: no hash finds the backend that policy p2c has "
+		 "chosen again (%s:2)"},
 		{"service set web quic yes\nbackend set web three server-id 9\n"
 		 "backend add web 10.0.0.9 server-id 9\n",
 		 1,

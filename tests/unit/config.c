@@ -363,10 +363,36 @@ Test(config, an_empty_configuration_is_valid)
 	expect_valid();
 }
 
-Test(config, forward_must_be_said)
+Test(config, all_backends_are_translated_or_none)
 {
-	valid_service()->conf.forward = OPTION_UNSAID;
-	expect_fault(POISE_E_BAD_VALUE, "service \"web\": its forward mode must be said");
+	struct config_service *svc = valid_service();
+
+	found(svc, "10.0.0.1")->conf.forward = POISE_NAT;
+	found(svc, "10.0.0.1")->conf.forward_set = 1;
+	expect_fault(POISE_E_CONFLICT, "service \"web\": backend 10.0.0.1: forward nat beside the "
+				       "service's forward l2");
+	svc->conf.forward = POISE_NAT;
+	expect_valid();
+	svc->conf.track = POISE_TRACK_OFF;
+	expect_fault(POISE_E_CONFLICT,
+		     "service \"web\": track off: forward nat goes by the records of flows");
+}
+
+Test(config, translating_takes_ports)
+{
+	struct config_service *svc = valid_service();
+
+	svc->conf.forward = POISE_NAT;
+	cfg->has_limits = true;
+	option_defaults(OPTION_LIMIT, &cfg->limits);
+	expect_valid();
+	cfg->limits.nat_groups = 0;
+	expect_fault(POISE_E_FULL,
+		     "service \"web\": forward nat, and this instance has no ports for it");
+	cfg->limits.nat_groups = 1;
+	cfg->limits.nat_low = 2000;
+	cfg->limits.nat_high = 1999;
+	expect_fault(POISE_E_CONFLICT, "limits: nat-port-low 2000 is above nat-port-high 1999");
 }
 
 Test(config, a_service_needs_a_listener)
@@ -385,11 +411,9 @@ Test(config, ports_are_the_listeners)
 	expect_fault(POISE_E_CONFLICT,
 		     "service \"web\": backend 10.0.0.2:80: port 80 is not that of listener "
 		     "192.0.2.10:443, and forward l2 changes no ports");
-	found(svc, "10.0.0.2:80")->conf.forward = POISE_NAT;
-	found(svc, "10.0.0.2:80")->conf.forward_set = 1;
+	svc->conf.forward = POISE_NAT;
 	expect_valid();
 	svc->conf.forward = POISE_IPIP;
-	found(svc, "10.0.0.2:80")->conf.forward_set = 0;
 	expect_fault(POISE_E_CONFLICT,
 		     "service \"web\": backend 10.0.0.2:80: port 80 is not that of listener "
 		     "192.0.2.10:443, and forward ipip changes no ports");

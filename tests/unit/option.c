@@ -154,12 +154,15 @@ Test(option, defaults)
 		{OPTION_LIMIT, "table-slots", "32M"},
 		{OPTION_LIMIT, "paths", "1024"},
 		{OPTION_LIMIT, "source-ranges", "16384"},
+		{OPTION_LIMIT, "nat-groups", "4"},
+		{OPTION_LIMIT, "nat-port-low", "1024"},
+		{OPTION_LIMIT, "nat-port-high", "65535"},
+		{OPTION_SERVICE, "forward", "nat"},
 	};
 	char text[OPTION_TEXT];
 	union any obj;
 
-	/* forward has none: it must be said */
-	cr_expect_eq(COUNT(promised) + 1, poise_options_count);
+	cr_expect_eq(COUNT(promised), poise_options_count);
 	for (size_t i = 0; i < COUNT(promised); i++) {
 		const struct option *o = option_find(promised[i].scope, promised[i].key);
 
@@ -169,8 +172,6 @@ Test(option, defaults)
 		cr_expect_str_eq(option_format(o, &obj, text, sizeof(text)), promised[i].value);
 		cr_expect(option_is_default(o, &obj), "%s", o->key);
 	}
-	option_defaults(OPTION_SERVICE, &obj);
-	cr_expect_eq(obj.service.conf.forward, OPTION_UNSAID);
 }
 
 static const struct {
@@ -253,10 +254,8 @@ static const struct {
 	 "policy maglv: not one of: " POLICIES, "did you mean maglev?"},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "policy", "", "policy \"\": not one of: " POLICIES, ""},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "choices", "1", "choices 1: out of range: 2 to 64", ""},
-	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "nat", "forward nat" NOT_YET,
-	 "choose from: l2, ipip, gue"},
-	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "masq", "forward masq" NOT_YET,
-	 "choose from: l2, ipip, gue"},
+	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "local", "forward local" NOT_YET,
+	 "choose from: nat, l2, ipip, gue"},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "table-size", "63",
 	 "table-size 63: out of range: 64 to 1048576", ""},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "table-size", "2M",

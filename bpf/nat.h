@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Mode nat, from the client to the backend: the packet goes on from an address of the balancer, by
+ * a port that stands for the flow, so that the answer comes back here (nat_back.h) and a backend
+ * needs nothing. Whom a new flow gets is asked as in every other mode (new_flow.h); that it has
+ * begun stands in its slot (slots.h, links.h), and nowhere else.
+ *
+ * All of it is a program of its own, which the pipeline jumps to: it begins anew, with the stack
+ * and the verifier's patience to itself, for what a policy takes of either is about all there is.
+ */
+#ifndef POISE_BPF_NAT_H
+#define POISE_BPF_NAT_H
+
+#include "answer.h"
+#include "links.h"
+#include "new_flow.h"
+#include "translate.h"
+
+#define NAT_TRIES 4 /* lost races before a packet is dropped */
+/* Beyond every reason: */
+#define NAT_AGAIN  (DROP_BIT | (POISE_REASON_SLOTS + 1)) /* look again */
+#define NAT_AFRESH (DROP_BIT | (POISE_REASON_SLOTS + 2)) /* a flow begins */
+
+/* What it takes to begin a flow: a line per CPU, as in scratch.h. */
+struct nat {
+	struct flow flow;
+	struct talk talk;
+	struct poise_way way; /* but for the source */
+	__u16 vlan[POISE_PATH_MAX_VLANS];
+	__u16 tpid[POISE_PATH_MAX_VLANS];
+};
+
+/* [cpu]. Not pinned. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct nat);
+} nats SEC(".maps");
+
+static __always_inline struct nat *nat_get(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&nats, &cpu);
+}
+
+/* The port in network order that a member of this listener's port has. */
+static __always_inline __u16 nat_port(const struct poise_member *m, __u32 ports)
+{
+	return m->port ? m->port : ports >> 16;
+}
+
+/* ---- where the client's frames come from ------------------------------------------------------*/
+
+/* Did this frame come the way that is known? */
+static __always_inline bool nat_way_is(struct xdp_md *ctx, const struct poise_way *w)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	return data + ETH_HLEN <= end && w->ifindex == ctx->ingress_ifindex &&
+	       w->mac0 == *(__u16 *)data && w->mac12 == *(__u32 *)(data + 2) &&
+	       w->mac34 == *(__u32 *)(data + 6) && w->mac5 == *(__u16 *)(data + 10);
+}
+
+/* Notes in n which way this frame came. */
+static __always_inline void nat_way(struct xdp_md *ctx, struct nat *n, __u32 l3)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u16 *half = data;
+
+	n->vlan[0] = n->vlan[1] = n->tpid[0] = n->tpid[1] = 0;
+	if ((void *)(half + 11) > end)
+		return;
+	n->way.ifindex = ctx->ingress_ifindex;
+	n->way.mac0 = half[0];
+	n->way.mac12 = *(__u32 *)(half + 1);
+	n->way.mac34 = *(__u32 *)(half + 3);
+	n->way.mac5 = half[5];
+	if (l3 > ETH_HLEN) {
+		n->tpid[0] = half[6];
+		n->vlan[0] = half[7];
+	}
+	if (l3 > ETH_HLEN + sizeof(struct vlan_tag)) {
+		n->tpid[1] = half[8];
+		n->vlan[1] = half[9];
+	}
+}
+
+/* Answers go where the client's last packet came from: it may have another router by now. */
+static __always_inline void nat_way_put(struct nat *n, struct poise_slot *s, struct poise_way *w)
+{
+	w->ifindex = n->way.ifindex;
+	w->mac0 = n->way.mac0;
+	w->mac12 = n->way.mac12;
+	w->mac34 = n->way.mac34;
+	w->mac5 = n->way.mac5;
+	for (int i = 0; i < POISE_PATH_MAX_VLANS; i++) {
+		s->vlan[i] = n->vlan[i];
+		s->tpid[i] = n->tpid[i];
+	}
+}
+
+/* ---- a flow begins ----------------------------------------------------------------------------*/
+
+/* The address that packets to this member come from; all zero: there is none. */
+static __always_inline void nat_source(const struct poise_member *m, union poise_addr *source)
+{
+	__u32 at = ONCE(m->nexthop) >> 48;
+	struct poise_path *path = bpf_map_lookup_elem(&paths, &at);
+
+	source->q[0] = source->q[1] = 0;
+	if (!path)
+		return;
+	if (m->flags & POISE_F_V6)
+		*source = path->src6;
+	else if (path->src4)
+		source->q[1] = addr_mapped(path->src4);
+}
+
+/* What may come back to the client without being too big for it: known if it leaves by the device
+ * that packets to the member leave by. */
+static __always_inline __u16 nat_mtu(const struct nat *n, const struct poise_member *m)
+{
+	__u32 at = ONCE(m->nexthop) >> 48;
+	struct poise_path *path = bpf_map_lookup_elem(&paths, &at);
+
+	return path && path->ifindex == n->way.ifindex ? path->mtu : 0;
+}
+
+/* Fills a slot for the flow, with this member, and publishes it: its place, or why there is none.
+ */
+__noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 timeout)
+{
+	struct poise_member *m = member_get(member);
+	struct poise_slot *s;
+	struct poise_way *w;
+	__u64 head, filling;
+	__u32 at, group;
+
+	if (!n || !m)
+		return DROP(BROKEN);
+	nat_source(m, &n->way.source);
+	if (!(n->way.source.q[0] | n->way.source.q[1]))
+		return DROP(NO_SOURCE);
+	group = poise_port_group(&m->addr, nat_port(m, n->talk.ports),
+				 n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
+				 poise_groups, poise_key0, poise_key1);
+	at = slot_take(group, n->flow.seconds);
+	s = slot_get(at);
+	w = way_get(at);
+	if (!at || !s || !w)
+		return DROP(NO_PORT);
+	s->client = n->talk.client;
+	s->address = n->talk.address;
+	s->ports = n->talk.ports;
+	s->service = n->flow.service;
+	s->mtu = nat_mtu(n, m);
+	s->t0 = s->ack = 0;
+	w->source = n->way.source;
+	nat_way_put(n, s, w);
+	filling = ONCE(s->head);
+	head = flow_word(n->talk.udp ? POISE_TAG_UDP : 0, member,
+			 stamp_low(state, timeout, n->flow.seconds));
+	head |= filling & ~(POISE_SLOT_FILLED - 1);
+	if (state == POISE_FLOW_FIN)
+		head |= POISE_SLOT_FIN_CLIENT;
+	flow_swap(&s->head, filling, head, SWAP_FLOW | (n->flow.held ? SWAP_PLACED : 0));
+	return at;
+}
+
+static __always_inline answer_t nat_choose(struct flow *f, const struct poise_service_rec *rec)
+{
+	if (f->bound)
+		return f->bound;
+	if (f->kind == PACKET_SYN || f->kind == PACKET_UDP)
+		return new_flow(f, rec, 0);
+	return table_choose(f);
+}
+
+/* Does the flow begin because its member lets it go? */
+static __always_inline __u32 nat_moves(const struct nat *n, const struct poise_service_rec *rec,
+				       __u64 old)
+{
+	bool live = n->talk.udp ? flow_is_live(old) : POISE_WORD_STATE(old) == POISE_FLOW_NEW;
+
+	return live && !stamp_expired(old, slot_timeout(rec, old), n->flow.seconds) ? FLOW_MOVES
+										    : 0;
+}
+
+/* A flow begins, in place of the one that has the slot `was` and this head, if that is not 0. */
+static __always_inline answer_t nat_begin(struct nat *n, const struct poise_service_rec *rec,
+					  __u32 was, __u64 old)
+{
+	__u32 state = flow_born(n->flow.kind), seconds = n->flow.seconds;
+	enum recorded recorded;
+	answer_t member, at;
+
+	if (!state)
+		return DROP(NO_FLOW);
+	n->flow.has = (n->flow.has & ~FLOW_MOVES) | nat_moves(n, rec, old);
+	if (UNLIKELY(n->flow.held)) /* by a try before this one */
+		hold_return(&n->flow);
+	member = nat_choose(&n->flow, rec);
+	if (IS_DROP(member))
+		return member;
+	at = nat_open(n, member, state, stamp_timeout(rec, state, n->talk.udp));
+	if (IS_DROP(at))
+		return at;
+	n->flow.held = 0;
+	if (was) {
+		link_drop(n->flow.hash, was);
+		if (was != at) /* when ports are short, its own may have been taken anew */
+			slot_rest(was, seconds);
+	}
+	recorded = link_put(n->flow.hash, &n->talk, at, n->flow.service, seconds);
+	if (recorded == RECORDED) {
+		new_flow_begun(&n->flow);
+		return at;
+	}
+	if (recorded != RECORD_WITHDRAWN)
+		slot_rest(at, seconds);
+	if (recorded != RECORD_FULL)
+		return NAT_AGAIN;
+	count_reason(n->flow.service, POISE_R_UNRECORDED);
+	return DROP(NO_PORT);
+}
+
+/* ---- a flow goes on ---------------------------------------------------------------------------*/
+
+/* The flow is over, since its backend is down (on-down reset): as track_reset. */
+static __always_inline answer_t nat_reset(struct nat *n, struct poise_slot *s, __u64 head)
+{
+	if (flow_is_live(head) &&
+	    !flow_swap(&s->head, head,
+		       slot_moved(head, POISE_FLOW_RST, POISE_RST_SECONDS, n->flow.seconds), 0))
+		return NAT_AGAIN;
+	return DROP(DOWN);
+}
+
+/* What a client's packet makes of a head that stays its flow's. */
+static __always_inline __u64 nat_next(const struct nat *n, const struct poise_service_rec *rec,
+				      __u64 head, __u32 cell)
+{
+	/* The backend has reset it: what the client had sent before that brings nothing back. */
+	if (POISE_WORD_STATE(head) == POISE_FLOW_RST && head & POISE_SLOT_FIN_SERVER)
+		return head;
+	if (n->flow.kind == PACKET_FIN)
+		head |= POISE_SLOT_FIN_CLIENT;
+	if (cell & CELL_KEEP)
+		return head;
+	return slot_moved(head, cell,
+			  slot_timeout(rec, (head & ~0xffffull) | cell << POISE_WORD_STATE_SHIFT),
+			  n->flow.seconds);
+}
+
+/* Its slot, as it goes on; or NAT_*, or why it does not. */
+static __always_inline answer_t nat_go_on(struct nat *n, const struct poise_service_rec *rec,
+					  __u32 at)
+{
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct flow *f = &n->flow;
+	struct poise_member *m;
+	__u64 head, next;
+	__u32 cell;
+
+	if (!s || !w)
+		return DROP(BROKEN);
+	head = ONCE(s->head);
+	m = member_get(POISE_WORD_MEMBER(head));
+	if (!slot_is_of(s, head, &n->talk.client, &n->talk.address, n->talk.ports, n->talk.udp))
+		return NAT_AGAIN;
+	if (!n->talk.udp && f->kind != PACKET_SYN && member_resets(m, f->service))
+		return nat_reset(n, s, head);
+	if (!member_keeps(m, f->service, n->talk.udp) ||
+	    (f->bound && f->bound != POISE_WORD_MEMBER(head)))
+		return NAT_AFRESH;
+	cell = flow_transition(head, f->kind, f->seconds, slot_timeout(rec, head),
+			       member_usable(m, f->service, rec->rung));
+	if (cell & CELL_AFRESH)
+		return NAT_AFRESH;
+	next = nat_next(n, rec, head, cell);
+	if (next != head && !flow_swap(&s->head, head, next, 0))
+		return NAT_AGAIN;
+	nat_way_put(n, s, w);
+	return at;
+}
+
+/* The slot of the packet's flow, which begins if need be; or why there is none. */
+__noinline answer_t nat_find(struct nat *n)
+{
+	answer_t answer = NAT_AGAIN;
+	struct poise_service_rec *rec;
+
+	if (!n)
+		return DROP(BROKEN);
+	rec = service_record(n->flow.service, n->flow.record);
+	if (!rec)
+		return DROP(BROKEN);
+	for (int i = 0; i < NAT_TRIES; i++) {
+		struct poise_slot *s;
+		__u32 at = 0;
+
+		answer = NAT_AFRESH;
+		if (link_find(link_bucket(n->flow.hash), n->flow.hash, &n->talk, -1, &at) >= 0)
+			answer = nat_go_on(n, rec, at);
+		s = slot_get(at);
+		if (answer == NAT_AFRESH && s)
+			answer = nat_begin(n, rec, at, at ? ONCE(s->head) : 0);
+		if (answer != NAT_AGAIN && answer != NEW_FLOW_AGAIN)
+			break;
+	}
+	new_flow_over(&n->flow);
+	if (answer == NEW_FLOW_AGAIN)
+		return DROP(FULL);
+	return answer == NAT_AGAIN ? DROP(BROKEN) : answer;
+}
+
+/* ---- the packet's way -------------------------------------------------------------------------*/
+
+/* The slot of an established flow that this packet does not change; 0: look closer. */
+static __always_inline __u32 nat_slot(struct xdp_md *ctx, const struct packet *p,
+				      const struct poise_service_rec *rec)
+{
+	bool udp = p->proto == IPPROTO_UDP;
+	struct poise_bucket *b = link_bucket(p->hash);
+	struct poise_slot *s;
+	struct poise_way *w;
+	__u64 word = 0, head;
+	__u32 at, low;
+
+	if (!b || p->ttl <= 1 || !packet_plain(p) || rec->flags & (POISE_S_RANGES | POISE_S_QUIC))
+		return 0;
+	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
+		word = ONCE(b->word[i]);
+		if (POISE_LINK_TAG(word) == POISE_LINK_TAG(p->hash))
+			break;
+	}
+	if (POISE_LINK_TAG(word) != POISE_LINK_TAG(p->hash))
+		return 0;
+	at = POISE_LINK_SLOT(word);
+	s = slot_get(at);
+	w = way_get(at);
+	if (!s || !w)
+		return 0;
+	head = ONCE(s->head);
+	low = stamp_low(POISE_FLOW_EST, stamp_timeout(rec, POISE_FLOW_EST, udp), stamp_seconds());
+	if ((head & 0xffff) != low || !slot_is_of(s, head, &p->src, &p->dst, p->ports, udp) ||
+	    !nat_way_is(ctx, w))
+		return 0;
+	return member_keeps(member_get(POISE_WORD_MEMBER(head)), p->service, udp) ? at : 0;
+}
+
+/* A packet that is not translated; XDP_*. Reads it again: who calls has no room for it. */
+__noinline int nat_not(struct xdp_md *ctx, answer_t why)
+{
+	struct packet p = {};
+
+	if (!parse(ctx, &p))
+		return XDP_DROP;
+	listener_find(&p);
+	return answer(ctx, p.service, why, ASKED(&p));
+}
+
+/* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
+static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
+{
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct poise_member *m;
+	struct poise_path *path;
+	struct rewrite is = {};
+	__u32 member, out;
+	answer_t failed;
+	__u64 nexthop;
+
+	if (!s || !w)
+		return drop(p->service, DROP(BROKEN));
+	member = POISE_WORD_MEMBER(ONCE(s->head));
+	m = member_get(member);
+	if (!m || m->service != p->service)
+		return drop(p->service, DROP(BROKEN));
+	nexthop = ONCE(m->nexthop);
+	if (!nexthop)
+		return drop(p->service, DROP(NO_NEXT_HOP));
+	out = nexthop >> 48;
+	path = bpf_map_lookup_elem(&paths, &out);
+	if (!path)
+		return drop(p->service, DROP(BROKEN));
+	is.src = w->source;
+	is.dst = m->addr;
+	is.ports = bpf_htons(at % POISE_PORTS) | (__u32)nat_port(m, p->ports) << 16;
+	is.six = !!(m->flags & POISE_F_V6);
+	failed = translate(ctx, p, path, nexthop, &is);
+	if (UNLIKELY(failed))
+		return (int)failed;
+	count_packet(member, p->length);
+	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
+		return XDP_TX;
+	if (bpf_redirect_map(&devmap, out, XDP_DROP) == XDP_REDIRECT)
+		return XDP_REDIRECT;
+	return drop(p->service, DROP(BROKEN));
+}
+
+/* What is known of a packet's flow, in this CPU's line; NULL, or why it is not forwarded. */
+static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
+{
+	struct poise_service_rec *rec;
+	struct nat *n = nat_get();
+	struct packet p = {};
+
+	*why = DROP(BROKEN);
+	if (!n || !parse(ctx, &p))
+		return NULL;
+	rec = listener_find(&p);
+	if (!rec || !(rec->flags & POISE_S_LINKS))
+		return NULL;
+	*why = p.ttl <= 1 ? DROP(TTL) : DROP(SOURCE);
+	if (p.ttl <= 1 || ranges_denied(&p, rec))
+		return NULL;
+	choose_hashes(&p, rec);
+	n->flow = find_flow(&p, rec, stamp_seconds());
+	n->talk.client = p.src;
+	n->talk.address = p.dst;
+	n->talk.ports = p.ports;
+	n->talk.udp = p.proto == IPPROTO_UDP;
+	nat_way(ctx, n, p.l3);
+	if (rec->flags & POISE_S_QUIC && n->talk.udp)
+		quic_bind(ctx, &n->flow, p.l3 | (p.v6 ? QUIC_V6 : 0), p.length);
+	return n;
+}
+
+/* The slot of the packet's flow, looked at closely; or why there is none. */
+static __always_inline answer_t nat_closely(struct xdp_md *ctx)
+{
+	answer_t why;
+	struct nat *n = nat_read(ctx, &why);
+
+	if (!n)
+		return why;
+	if (n->flow.client)
+		beside_bring(&n->flow);
+	return nat_find(n);
+}
+
+__noinline int nat_closely_send(struct xdp_md *ctx, __u32 at)
+{
+	struct packet p = {};
+
+	if (!parse(ctx, &p) || !listener_find(&p))
+		return XDP_DROP;
+	return nat_send(ctx, &p, at);
+}
+
+#endif

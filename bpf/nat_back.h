@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Mode nat, from the backend back to the client: what comes to an address and port that a slot
+ * stands for, from the backend that it stands for, leaves from the address that the client knows,
+ * the way the client's own packets came. Whatever else comes there is the host's, above all what
+ * comes for a flow that is over: the host refuses it, and so the backend hears of it.
+ *
+ * A slot whose SYN is answered by a bare ACK has met a connection that the backend remembers, of
+ * somebody who had the port before (TIME_WAIT, or a crash of ours). That the client cannot know:
+ * the port is given up, and the SYN, when it is sent again, gets another.
+ */
+#ifndef POISE_NAT_BACK_H
+#define POISE_NAT_BACK_H
+
+#include "address.h"
+#include "nat.h"
+
+/* The slot that this packet is an answer of; 0: none. */
+static __always_inline __u32 back_find(const struct packet *p)
+{
+	__u32 group = poise_port_group(&p->src, p->ports & 0xffff, p->proto, &p->dst, poise_groups,
+				       poise_key0, poise_key1);
+	__u32 at = group * POISE_PORTS + bpf_ntohs(p->ports >> 16);
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct poise_member *m;
+	__u64 head;
+
+	if (!s || !w)
+		return 0;
+	head = ONCE(s->head);
+	m = member_get(POISE_WORD_MEMBER(head));
+	if (!m || !slot_found(head) || m->service != s->service ||
+	    flow_is_udp(head) != (p->proto == IPPROTO_UDP))
+		return 0;
+	if (m->addr.q[1] != p->src.q[1] || m->addr.q[0] != p->src.q[0] ||
+	    nat_port(m, s->ports) != (p->ports & 0xffff) || w->source.q[1] != p->dst.q[1] ||
+	    w->source.q[0] != p->dst.q[0])
+		return 0;
+	return POISE_SLOT_COUNT(ONCE(s->head)) == POISE_SLOT_COUNT(head) ? at : 0;
+}
+
+/* What an answer makes of a head. */
+static __always_inline __u64 back_next(__u64 head, const struct poise_service_rec *rec,
+				       enum packet_kind kind, bool syn, __u32 seconds)
+{
+	__u32 state = POISE_WORD_STATE(head);
+
+	if (state == POISE_FLOW_RST)
+		return head;
+	if (kind == PACKET_RST) {
+		state = POISE_FLOW_RST;
+		head |= POISE_SLOT_FIN_SERVER;
+	} else if (kind == PACKET_FIN) {
+		state = POISE_FLOW_FIN;
+		head |= POISE_SLOT_FIN_SERVER;
+	} else if (state == POISE_FLOW_NEW && kind != PACKET_UDP) {
+		if (!syn && !(head & POISE_SLOT_ANSWERED))
+			return slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
+		head |= POISE_SLOT_ANSWERED;
+	}
+	return slot_moved(head, state,
+			  slot_timeout(rec, (head & ~0xffffull) | state << POISE_WORD_STATE_SHIFT),
+			  seconds);
+}
+
+/* The answer's slot goes on; 0, or why the packet does not. kind: with PACKET_KINDS added if it is
+ * a SYN of the backend's. */
+__noinline answer_t back_go_on(__u32 at, __u32 kind, __u32 seconds)
+{
+	struct poise_slot *s = slot_get(at);
+	struct poise_service_rec *rec;
+	bool syn = kind >= PACKET_KINDS;
+	struct poise_service *service;
+	__u32 id;
+
+	if (!s)
+		return DROP(BROKEN);
+	id = s->service;
+	service = bpf_map_lookup_elem(&services, &id);
+	rec = service ? service_record(id, ONCE(service->active) & 1) : NULL;
+	if (!rec)
+		return DROP(BROKEN);
+	for (int i = 0; i < NAT_TRIES; i++) {
+		__u64 head = ONCE(s->head), next;
+
+		if (!slot_found(head))
+			return DROP(NO_FLOW);
+		next = back_next(head, rec, syn ? kind - PACKET_KINDS : kind, syn, seconds);
+		if (next != head && !flow_swap(&s->head, head, next, 0))
+			continue;
+		return POISE_WORD_STATE(next) == POISE_SLOT_REST ? DROP(PORT_BUSY) : 0;
+	}
+	return 0;
+}
+
+/* Nothing of the head changes for this packet. */
+static __always_inline bool back_plain(const struct packet *p, __u64 head)
+{
+	__u32 seconds = stamp_seconds();
+	__u32 stamp = head & POISE_WORD_UNIT ? seconds >> STAMP_LONG_SHIFT : seconds;
+
+	return POISE_WORD_STATE(head) == POISE_FLOW_EST && packet_plain(p) && p->ttl > 1 &&
+	       !((stamp ^ (__u32)head) & POISE_WORD_STAMP);
+}
+
+/* The slot of an established flow that this answer does not change; 0: look closer. */
+static __always_inline __u32 back_slot(const struct packet *p)
+{
+	__u32 at = back_find(p);
+	struct poise_slot *s = slot_get(at);
+
+	return at && s && back_plain(p, ONCE(s->head)) ? at : 0;
+}
+
+/* Back to the client; XDP_*, or why not, which is negative. */
+static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
+{
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct poise_path path = {};
+	struct rewrite is = {};
+	answer_t failed;
+	__u64 nexthop;
+
+	if (!s || !w)
+		return (int)DROP(BROKEN);
+	path.mtu = s->mtu;
+	path.vlans = !!s->tpid[0] + !!s->tpid[1];
+	for (int i = 0; i < POISE_PATH_MAX_VLANS; i++) {
+		path.vlan[i] = s->vlan[i];
+		path.tpid[i] = s->tpid[i];
+	}
+	nexthop = (__u64)w->mac5 << 32 | w->mac34;
+	*(__u32 *)path.smac = w->mac12 << 16 | w->mac0;
+	*(__u16 *)(path.smac + 4) = w->mac12 >> 16;
+	is.src = s->address;
+	is.dst = s->client;
+	is.ports = s->ports >> 16 | s->ports << 16;
+	is.six = s->client.q[0] || s->client.w[2] != bpf_htonl(0xffff);
+	failed = translate(ctx, p, &path, nexthop, &is);
+	if (UNLIKELY(failed))
+		return (int)failed;
+	count_reason(s->service, POISE_R_REPLY);
+	if (LIKELY(w->ifindex == ctx->ingress_ifindex))
+		return XDP_TX;
+	return bpf_redirect(w->ifindex, 0);
+}
+
+/* The slot of an answer, as it goes on; why the packet does not; or 0: it is none. */
+static __always_inline answer_t back_closely(struct xdp_md *ctx, __u32 *service)
+{
+	struct packet p = {};
+	struct poise_slot *s;
+	answer_t failed;
+	__u32 at, kind;
+
+	if (!parse(ctx, &p))
+		return 0;
+	at = back_find(&p);
+	s = slot_get(at);
+	if (!at || !s)
+		return 0;
+	*service = s->service;
+	if (p.ttl <= 1)
+		return DROP(TTL);
+	kind = packet_kind(&p);
+	if (p.tcp & TCP_SYN)
+		kind += PACKET_KINDS;
+	failed = back_go_on(at, kind, stamp_seconds());
+	return failed ? failed : at;
+}
+
+__noinline int back_closely_send(struct xdp_md *ctx, __u32 at)
+{
+	struct packet p = {};
+
+	return parse(ctx, &p) ? back_send(ctx, &p, at) : XDP_DROP;
+}
+
+/* It cannot go back, or is no answer; XDP_*. They read it again: who calls has no room for it. */
+__noinline int back_not(struct xdp_md *ctx, __u32 service, answer_t why)
+{
+	struct packet p = {};
+
+	return parse(ctx, &p) ? answer(ctx, service, why, ASKED(&p)) : XDP_DROP;
+}
+
+__noinline int back_none(struct xdp_md *ctx)
+{
+	struct packet p = {};
+
+	if (!parse(ctx, &p))
+		return XDP_PASS;
+	p.refusing = listener_more() >> 32 != 0;
+	return address_refuse(ctx, &p);
+}
+
+/* May a packet that no service takes be such an answer? Asked of every packet of the host. */
+static __always_inline bool nat_may_come_back(const struct packet *p)
+{
+	__u32 zero = 0, range, port = bpf_ntohs(p->ports >> 16);
+	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
+
+	range = m ? ONCE(m->nat_ports) : 0;
+	return UNLIKELY(range) && port >= (range & 0xffff) && port <= range >> 16;
+}
+
+#endif

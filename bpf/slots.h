@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Slots of translated flows (maps/nat.h): which ports are free, who has one, and how it goes.
+ *
+ * A slot is taken by its bit in the group's bitmap, filled while nobody can find it, and published
+ * by a swap of its head, which also counts the flow. Ports are handed out in turn, each CPU from
+ * where it stopped, so the one that has been free for longest comes first. A flow that is over
+ * leaves a slot that rests: the backend may still have the old connection in TIME_WAIT. Only the
+ * sweeper takes it back; a resting slot is filled anew only when its group has no other.
+ *
+ * At most SLOT_WORDS words of the bitmap are looked at in turn. When these are full so is most of
+ * the group, and its summary says which word may have a port: a bit that says so wrongly costs one
+ * look, one that does not say so where there is one cannot be, for whoever clears it looks again.
+ */
+#ifndef POISE_BPF_SLOTS_H
+#define POISE_BPF_SLOTS_H
+
+#include "flow.h"
+
+#define SLOT_WORDS 16 /* of the bitmap, in turn: 1,024 ports */
+#define SLOT_RESTS 64 /* slots looked at for one that rests */
+#define SLOT_YIELD 2  /* seconds after which a reset flow may lose its port */
+#define SLOT_TRIES 4  /* lost races before nothing is done */
+
+/* Where each CPU goes on: [cpu * poise_groups + group], a port. Not pinned: any will do. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} rotors SEC(".maps");
+
+static __always_inline struct poise_slot *slot_get(__u32 at)
+{
+	return bpf_map_lookup_elem(&slots, &at);
+}
+
+static __always_inline struct poise_way *way_get(__u32 at)
+{
+	return bpf_map_lookup_elem(&ways, &at);
+}
+
+static __always_inline bool slot_found(__u64 head)
+{
+	__u32 state = POISE_WORD_STATE(head);
+
+	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_RST;
+}
+
+/* Over for both ends: nothing more is due but what is repeated. */
+static __always_inline bool slot_closed(__u64 head)
+{
+	__u32 state = POISE_WORD_STATE(head);
+
+	return state == POISE_SLOT_REST ||
+	       (state == POISE_FLOW_FIN && (head & POISE_SLOT_FINS) == POISE_SLOT_FINS);
+}
+
+/* Seconds of silence after which the port is free. */
+static __always_inline __u32 slot_timeout(const struct poise_service_rec *rec, __u64 head)
+{
+	return slot_closed(head) ? POISE_REST_SECONDS
+				 : stamp_timeout(rec, POISE_WORD_STATE(head), flow_is_udp(head));
+}
+
+/* The head with another state, stamped now. */
+static __always_inline __u64 slot_moved(__u64 head, __u32 state, __u32 timeout, __u32 seconds)
+{
+	return (head & ~0xffffull) | stamp_low(state, timeout, seconds);
+}
+
+/* ---- bits -------------------------------------------------------------------------------------*/
+
+/* The number of the lowest bit of a word that is not 0; without branches, of which there would be
+ * 64 ways through for the verifier. */
+static __always_inline __u32 bit_lowest(__u64 word)
+{
+	__u64 below = (word & -word) - 1;
+
+	below -= below >> 1 & 0x5555555555555555ull;
+	below = (below & 0x3333333333333333ull) + (below >> 2 & 0x3333333333333333ull);
+	below = (below + (below >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return below * 0x0101010101010101ull >> 56;
+}
+
+/* Word `word` of a group: its bitmap, then its summary. */
+static __always_inline __u64 *ports_word(__u32 group, __u32 word)
+{
+	__u32 at = group * POISE_PORT_VALUES + word / POISE_BUCKET_WORDS;
+	struct poise_bucket *values = bpf_map_lookup_elem(&ports, &at);
+
+	return values ? &values->word[word % POISE_BUCKET_WORDS] : NULL;
+}
+
+/* Is the port one that no slot may have? */
+static __always_inline bool ports_barred(__u32 port)
+{
+	__u64 *word = ports_word(poise_groups + POISE_PORTS_BARRED, port / 64);
+
+	return !word || ONCE(*word) >> (port % 64) & 1;
+}
+
+/* Notes whether a word may have a free port. */
+static __always_inline void ports_summary(__u32 group, __u32 word, bool may)
+{
+	__u64 *sum = ports_word(group, POISE_PORT_WORDS + word / 64), bit = 1ull << (word % 64);
+
+	if (!sum || !(ONCE(*sum) & bit) == !may)
+		return;
+	if (may)
+		__sync_fetch_and_or(sum, bit);
+	else
+		__sync_fetch_and_and(sum, ~bit);
+}
+
+/* The word is full, or was a moment ago. */
+static __always_inline void ports_full(__u32 group, __u32 word, const __u64 *bits)
+{
+	ports_summary(group, word, false);
+	if (~ONCE(*bits))
+		ports_summary(group, word, true);
+}
+
+/* Takes a port of this word, from bit `from` on: its bit's number, or -1. */
+static __always_inline int ports_take(__u32 group, __u32 word, __u32 from)
+{
+	__u64 *bits = ports_word(group, word), free, bit, old;
+
+	if (!bits)
+		return -1;
+	free = ~ONCE(*bits) & ~0ull << (from & 63);
+	for (int i = 0; i < SLOT_TRIES && free; i++) {
+		bit = free & -free;
+		old = __sync_fetch_and_or(bits, bit);
+		if ((old | bit) == ~0ull)
+			ports_full(group, word, bits);
+		if (!(old & bit))
+			return (int)bit_lowest(bit);
+		free &= ~old & ~bit;
+	}
+	return -1;
+}
+
+static __always_inline void ports_give(__u32 group, __u32 port)
+{
+	__u64 *bits = ports_word(group, port / 64), bit = 1ull << (port % 64);
+
+	if (!bits || ports_barred(port))
+		return;
+	__sync_fetch_and_and(bits, ~bit);
+	if (UNLIKELY(ports_barred(port))) /* since just now */
+		__sync_fetch_and_or(bits, bit);
+	else
+		ports_summary(group, port / 64, true);
+}
+
+/* ---- taking -----------------------------------------------------------------------------------*/
+
+static __always_inline __u32 slot_range(void)
+{
+	__u32 zero = 0;
+	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
+
+	return m ? ONCE(m->nat_ports) : 0;
+}
+
+/* A port of the words from the rotor's on; -1 if none of these has one. */
+static __always_inline int slot_in_turn(__u32 group, __u32 rotor, __u32 low, __u32 high)
+{
+	__u32 word = rotor / 64, from = rotor % 64;
+
+	for (int i = 0; i < SLOT_WORDS; i++) {
+		int bit;
+
+		BOUND(word, POISE_PORT_WORDS - 1);
+		bit = ports_take(group, word, from);
+		if (bit >= 0)
+			return (int)(word * 64) + bit;
+		word = word < high / 64 ? word + 1 : low / 64;
+		from = 0;
+	}
+	return -1;
+}
+
+/* A port of a word that the summary names; -1 if it names none that has one. */
+static __always_inline int slot_by_summary(__u32 group, __u32 rotor)
+{
+	__u32 at = rotor / 64 / 64;
+
+	for (int i = 0; i <= POISE_PORT_SUMMARY; i++, at++) {
+		__u64 *sum, names;
+		__u32 word;
+		int bit;
+
+		BOUND(at, POISE_PORT_SUMMARY - 1);
+		sum = ports_word(group, POISE_PORT_WORDS + at);
+		names = sum ? ONCE(*sum) : 0;
+		if (!names)
+			continue;
+		word = at * 64 + bit_lowest(names);
+		BOUND(word, POISE_PORT_WORDS - 1);
+		bit = ports_take(group, word, 0);
+		if (bit >= 0)
+			return (int)(word * 64) + bit;
+		sum = ports_word(group, word);
+		if (sum)
+			ports_full(group, word, sum);
+	}
+	return -1;
+}
+
+/* May its port be had before it has rested? */
+static __always_inline bool slot_yields(__u64 head, __u32 seconds)
+{
+	return slot_closed(head) ||
+	       (POISE_WORD_STATE(head) == POISE_FLOW_RST && stamp_age(head, seconds) >= SLOT_YIELD);
+}
+
+static __always_inline __u64 slot_filling(__u64 head)
+{
+	return ((head & ~(POISE_SLOT_FILLED - 1)) + POISE_SLOT_FILLED) |
+	       POISE_SLOT_FILLING << POISE_WORD_STATE_SHIFT;
+}
+
+/* A port whose flow is over; -1 if there is none near the rotor. */
+static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range, __u32 seconds)
+{
+	__u32 port = rotor;
+
+	for (int i = 0; i < SLOT_RESTS; i++) {
+		struct poise_slot *s;
+		__u64 head;
+
+		BOUND(port, POISE_PORTS - 1);
+		s = slot_get(group * POISE_PORTS + port);
+		head = s ? ONCE(s->head) : 0;
+		if (slot_yields(head, seconds) && !ports_barred(port) &&
+		    __sync_bool_compare_and_swap(&s->head, head, slot_filling(head)))
+			return (int)port;
+		port = port < range >> 16 ? port + 1 : range & 0xffff;
+	}
+	return -1;
+}
+
+/* Takes a slot of the group to be filled, which nobody finds until then: its place, or 0: all its
+ * ports are in use. */
+__noinline __u32 slot_take(__u32 group, __u32 seconds)
+{
+	__u32 at = bpf_get_smp_processor_id() * poise_groups + group, range = slot_range(), start;
+	__u32 *rotor = bpf_map_lookup_elem(&rotors, &at);
+	struct poise_slot *s;
+	int port;
+
+	if (!rotor || !range || group >= poise_groups)
+		return 0;
+	start = ONCE(*rotor);
+	if (start < (range & 0xffff) || start > range >> 16)
+		start = range & 0xffff;
+	port = slot_in_turn(group, start, range & 0xffff, range >> 16);
+	if (UNLIKELY(port < 0))
+		port = slot_by_summary(group, start);
+	if (LIKELY(port >= 0)) {
+		s = slot_get(group * POISE_PORTS + (__u32)port);
+		if (!s)
+			return 0;
+		s->head = slot_filling(ONCE(s->head));
+	} else {
+		port = slot_that_rests(group, start, range, seconds);
+	}
+	if (port < 0) {
+		*rotor = start + SLOT_RESTS;
+		return 0;
+	}
+	*rotor = (__u32)port + 1;
+	return group * POISE_PORTS + (__u32)port;
+}
+
+/* ---- going ------------------------------------------------------------------------------------*/
+
+/* The flow is over, and whoever sends for it is a stranger: its port rests. */
+__noinline int slot_rest(__u32 at, __u32 seconds)
+{
+	struct poise_slot *s = slot_get(at);
+
+	for (int i = 0; s && i < SLOT_TRIES; i++) {
+		__u64 head = ONCE(s->head);
+
+		if (!slot_found(head))
+			return 0;
+		if (flow_swap(&s->head, head,
+			      slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds), 0))
+			return 1;
+	}
+	return 0;
+}
+
+/* Frees a slot that has this head; nobody may find it any more. */
+static __always_inline bool slot_free(__u32 at, struct poise_slot *s, __u64 head)
+{
+	/* The count stays: what had seen the old flow must not take the next for it. */
+	if (!flow_swap(&s->head, head, head & ~(POISE_SLOT_FILLED - 1), 0))
+		return false;
+	ports_give(at / POISE_PORTS, at % POISE_PORTS);
+	return true;
+}
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The ports of mode nat. What is wanted is stored aside; the sweeper's program, which alone changes
+ * bits that packets take, then brings it into force word by word (bpf/sweep.h).
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "check.h"
+#include "derive.h"
+#include "ports.h"
+#include "sizes.h"
+#include "store.h"
+
+/* Word `word` of a bitmap of the map: a group's, or one of POISE_PORTS_* after the last. */
+static __u64 *word_at(const struct instance *i, __u32 map, __u32 word)
+{
+	return &i->ports[map * POISE_PORT_VALUES + word / POISE_BUCKET_WORDS]
+			.word[word % POISE_BUCKET_WORDS];
+}
+
+static __u64 *bitmap(const struct instance *i, enum poise_ports which, __u32 word)
+{
+	return word_at(i, i->meta->groups + which, word);
+}
+
+static void bar(__u64 wanted[POISE_PORT_WORDS], __u32 port)
+{
+	wanted[port / 64] |= 1ull << (port % 64);
+}
+
+/* What is to be barred; the number of services that translate. */
+static __u32 ports_wanted(const struct instance *i, __u64 wanted[POISE_PORT_WORDS])
+{
+	const struct poise_meta *meta = i->meta;
+	__u32 services = 0;
+
+	for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
+		wanted[w] = *bitmap(i, POISE_PORTS_HOST, w);
+	for (__u32 port = 0; port < POISE_PORTS; port++)
+		if (port < meta->nat_low || port > meta->nat_high)
+			bar(wanted, port);
+	for (__u32 id = 1; id < meta->services; id++) {
+		const struct poise_service_conf *conf = store_service(i, id);
+
+		if (conf->r.state != POISE_REC_USED)
+			continue;
+		services += conf->forward == POISE_NAT;
+		for (int l = 0; l < conf->listeners; l++)
+			bar(wanted, ntohs(conf->listener[l].port));
+	}
+	return services;
+}
+
+/* As bpf/sweep.h, where nobody takes ports meanwhile. */
+static void settle_memory(struct instance *i)
+{
+	for (__u32 w = 0; w < POISE_PORT_WORDS; w++) {
+		__u64 *barred = bitmap(i, POISE_PORTS_BARRED, w), was = *barred;
+
+		*barred = *bitmap(i, POISE_PORTS_WANTED, w);
+		for (__u32 group = 0; group < i->meta->groups; group++) {
+			const struct poise_slot *slot = &i->slots[group * POISE_PORTS + w * 64];
+			__u64 *bits = word_at(i, group, w);
+			__u64 *sum = word_at(i, group, POISE_PORT_WORDS + w / 64);
+
+			*bits |= *barred;
+			for (int k = 0; k < 64; k++)
+				if ((was & ~*barred) >> k & 1 && !POISE_WORD_STATE(slot[k].head))
+					*bits &= ~(1ull << k);
+			*sum = (*sum & ~(1ull << (w % 64))) | (__u64)(*bits != ~0ull) << (w % 64);
+		}
+	}
+}
+
+static void settle(struct instance *i)
+{
+	struct poise_sweep io = {.count = POISE_PORT_WORDS, .kind = POISE_SWEEP_PORTS};
+
+	/* Without the sweeper `map check` says what is not in force. */
+	if (i->anonymous)
+		settle_memory(i);
+	else
+		sweep_run(i, &io, NULL);
+}
+
+static bool differs(const struct instance *i, enum poise_ports which,
+		    const __u64 wanted[POISE_PORT_WORDS])
+{
+	for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
+		if (*bitmap(i, which, w) != wanted[w])
+			return true;
+	return false;
+}
+
+void derive_ports(struct instance *i)
+{
+	__u64 wanted[POISE_PORT_WORDS];
+	__u32 services;
+
+	if (!i->meta->groups)
+		return;
+	services = ports_wanted(i, wanted);
+	if (services && differs(i, POISE_PORTS_BARRED, wanted)) {
+		for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
+			store64(bitmap(i, POISE_PORTS_WANTED, w), wanted[w]);
+		settle(i);
+	}
+	store32(&i->meta->nat_ports,
+		services ? POISE_PORT_RANGE(i->meta->nat_low, i->meta->nat_high) : 0);
+}
+
+void instance_host_ports(struct instance *i, const __u64 used[POISE_PORT_WORDS])
+{
+	bool began;
+
+	if (!i->meta->groups || !differs(i, POISE_PORTS_HOST, used))
+		return;
+	began = store_begin(i);
+	for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
+		store64(bitmap(i, POISE_PORTS_HOST, w), used[w]);
+	derive_ports(i);
+	store_end(i, began);
+}
+
+__u32 instance_ports_free(const struct instance *i)
+{
+	__u32 n = 0;
+
+	for (__u32 w = 0; i->meta->groups && w < POISE_PORT_WORDS; w++)
+		n += (__u32)__builtin_popcountll(~*bitmap(i, POISE_PORTS_BARRED, w));
+	return n;
+}
+
+void check_ports(struct check *c)
+{
+	__u64 wanted[POISE_PORT_WORDS];
+	const struct poise_meta *meta = c->i->meta;
+	__u32 services = meta->groups ? ports_wanted(c->i, wanted) : 0;
+	__u32 range = services ? POISE_PORT_RANGE(meta->nat_low, meta->nat_high) : 0;
+
+	if (meta->nat_ports != range)
+		check_say(c, "meta", "ports of mode nat are 0x%08x, not 0x%08x", meta->nat_ports,
+			  range);
+	for (__u32 w = 0; services && w < POISE_PORT_WORDS; w++)
+		if (*bitmap(c->i, POISE_PORTS_BARRED, w) != wanted[w])
+			check_say(c, "ports",
+				  "ports %u to %u: not those that slots may have are "
+				  "barred",
+				  w * 64, w * 64 + 63);
+}

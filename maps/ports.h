@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which ports packets of mode nat are sent from (maps/nat.h). Lock held for both. */
+#ifndef POISE_PORTS_H
+#define POISE_PORTS_H
+
+#include "instance.h"
+
+/* Bars what no slot may have: ports outside the limits', those of listeners, those that the host
+ * uses; and says whether packets may come back at all. Part of deriving. */
+void derive_ports(struct instance *i);
+
+/* The host's own ports, a bit each, from now on (loader/net/hostports.h). */
+void instance_host_ports(struct instance *i, const __u64 used[POISE_PORT_WORDS]);
+
+/* Ports that slots of one group may have. */
+__u32 instance_ports_free(const struct instance *i);
+
+#endif
