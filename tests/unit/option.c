@@ -99,6 +99,7 @@ Test(option, defaults)
 		{OPTION_SERVICE, "on-down-udp", "move"},
 		{OPTION_SERVICE, "on-none-up", "try"},
 		{OPTION_SERVICE, "panic", "0%"},
+		{OPTION_SERVICE, "notify", ""},
 		{OPTION_SERVICE, "passive", "yes"},
 		{OPTION_SERVICE, "passive-window", "5s"},
 		{OPTION_SERVICE, "max-ejected", "1/3"},
