@@ -245,6 +245,7 @@ $(B)/bench/pick: $(B)/bench/pick.o
 
 bench-tail: all lab $(BENCHED) ## Latency where some backends are slow (QUICK=1: 2 min)
 	@B=$(B) bench/tail/run
+	@[ "$(QUICK)$(KIND)" ] || B=$(B) KIND=kept SCENARIOS="0 1 2" REPS=3 bench/tail/run
 
 bench-capacity: all lab $(BENCHED) ## How many clients are served (RAMP=, WINDOW=, MIX=, SLO_P99=)
 	@B=$(B) bench/capacity/run

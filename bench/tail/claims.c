@@ -93,17 +93,25 @@ static struct cells_values last_chosen(const struct verdict *v, FILE *stalls, co
 	return values;
 }
 
+static bool was_measured(const struct cells *c, const char *mode, const char *policy)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (!strcmp(c->rows[i].mode, mode) && !strcmp(c->rows[i].policy, policy))
+			return true;
+	return false;
+}
+
 static void by_latency(const struct verdict *v, const struct cells *c, FILE *stalls,
 		       const char *policy)
 {
 	char what[128];
 
+	if (!was_measured(c, v->mode, policy))
+		return;
 	healthy(v, c, policy, CELLS_P99, "p99", HEALTHY_P99);
 	healthy(v, c, policy, CELLS_P999, "p999", HEALTHY_P999);
 	slow(v, c, policy, 1);
 	slow(v, c, policy, 2);
-	if (!stalls)
-		return;
 	snprintf(what, sizeof(what), "%s: ms into a stall that it is last chosen", policy);
 	at_most(v, what, last_chosen(v, stalls, policy), STALL_MS);
 }
@@ -121,7 +129,8 @@ void claims_print(const struct cells *c, FILE *stalls, FILE *out)
 
 		by_latency(&v, c, stalls, "p2c");
 		by_latency(&v, c, stalls, "latency-aware");
-		say(&v, "p2c choices 2, 2 slow: share of both", cells_sum(c, two, 2),
-		    TWO_OF_FOUR - TWO_OF_FOUR_ABOUT, TWO_OF_FOUR + TWO_OF_FOUR_ABOUT);
+		if (was_measured(c, modes[m], "p2c-2"))
+			say(&v, "p2c choices 2, 2 slow: share of both", cells_sum(c, two, 2),
+			    TWO_OF_FOUR - TWO_OF_FOUR_ABOUT, TWO_OF_FOUR + TWO_OF_FOUR_ABOUT);
 	}
 }

@@ -5,6 +5,7 @@
  *medians and ranges, and what was promised report plot CSV                             p99 in ms
  *for plot.gp: a block a mode, a line a scenario
  */
+#include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ static int print_row(char **word)
 	struct json_object *said = json_object_from_fd(0), *at;
 	struct cells_row row = {.rep = (unsigned int)strtoul(word[3], NULL, 10)};
 	char server[8];
-	int rc = 0;
+	bool late;
+	int rc = 1;
 
 	if (!said) {
 		fprintf(stderr, "not JSON: %s\n", json_util_get_last_err());
@@ -58,19 +60,19 @@ static int print_row(char **word)
 		snprintf(server, sizeof(server), "b%d", s + 1);
 		row.share[s] = number(said, "served_by", server) / (double)row.succeeded;
 	}
-	if (json_object_object_get_ex(said, "void", &at) && json_object_get_boolean(at)) {
+	late = json_object_object_get_ex(said, "void", &at) && json_object_get_boolean(at);
+	if (late)
 		fprintf(stderr, "void: the generator was up to %.1f ms late, %.0f times too late\n",
 			number(said, "lag_us", "max") / 1e3, number(said, "lag_over", NULL));
-		rc = 3;
-	} else {
+	else if (row.sent != row.succeeded || number(said, "warm_up_failed", NULL) > 0)
+		fprintf(stderr, "%lu of %lu not answered: %s; %.0f of the warm-up\n",
+			row.sent - row.succeeded, row.sent, words(said, "failed"),
+			number(said, "warm_up_failed", NULL));
+	else
+		rc = 0;
+	/* A row in which not all were answered says so itself. */
+	if (!rc || (!late && row.sent != row.succeeded))
 		cells_write(&row, stdout);
-		if (row.sent != row.succeeded || number(said, "warm_up_failed", NULL) > 0) {
-			fprintf(stderr, "%lu of %lu not answered: %s; %.0f of the warm-up\n",
-				row.sent - row.succeeded, row.sent, words(said, "failed"),
-				number(said, "warm_up_failed", NULL));
-			rc = 1;
-		}
-	}
 	json_object_put(said);
 	return rc;
 }
@@ -133,14 +135,13 @@ static void print_scenario(const struct cells *c, const char *mode, const char *
 	}
 }
 
-static int print_table(const struct cells *c, FILE *stalls)
+static int print_table(const struct cells *c)
 {
 	const char *modes[WORDS], *policies[WORDS], *scenarios[WORDS];
 	size_t m = cells_words(c, offsetof(struct cells_row, mode), modes, WORDS);
 	size_t p = cells_words(c, offsetof(struct cells_row, policy), policies, WORDS);
 	size_t s = cells_words(c, offsetof(struct cells_row, scenario), scenarios, WORDS);
 
-	claims_print(c, stalls, stdout);
 	for (size_t i = 0; i < m; i++)
 		for (size_t k = 0; k < s; k++)
 			print_scenario(c, modes[i], scenarios[k], policies, p);
@@ -177,31 +178,48 @@ static int print_plot(const struct cells *c)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-static int of_file(int argc, char **argv)
+static int print_claims(const char *path, const struct cells *c)
 {
-	FILE *csv = fopen(argv[2], "re"), *stalls = argc > 3 ? fopen(argv[3], "re") : NULL;
-	struct cells cells = {};
-	int rc = 1;
+	FILE *stalls = fopen(path, "re");
 
-	if (!csv || (argc > 3 && !stalls))
-		perror("report");
-	else if (cells_read(&cells, csv, argv[2]))
-		rc = strcmp(argv[1], "table") ? print_plot(&cells) : print_table(&cells, stalls);
-	free(cells.rows);
-	if (csv)
-		fclose(csv);
-	if (stalls)
-		fclose(stalls);
-	return rc;
+	if (!stalls) {
+		fprintf(stderr, "report: %s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	claims_print(c, stalls, stdout);
+	fclose(stalls);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "row"))
+	const char *what = argc > 2 ? argv[1] : "";
+	struct cells cells;
+	FILE *csv;
+	int rc = 2;
+
+	if (argc == 6 && !strcmp(what, "row"))
 		return print_row(argv + 2);
-	if (argc >= 3 && argc <= 4 && (!strcmp(argv[1], "table") || !strcmp(argv[1], "plot")))
-		return of_file(argc, argv);
-	fprintf(stderr, "usage: report row MODE POLICY SCENARIO REP <JSON | table CSV [STALLS] | "
-			"plot CSV\n");
-	return 2;
+	if (argc < 3) {
+		fprintf(stderr,
+			"usage: report row MODE POLICY SCENARIO REP <JSON | claims CSV STALLS | "
+			"table CSV | plot CSV\n");
+		return 2;
+	}
+	csv = fopen(argv[2], "re");
+	if (!csv) {
+		fprintf(stderr, "report: %s: %s\n", argv[2], strerror(errno));
+		return 1;
+	}
+	if (cells_read(&cells, csv, argv[2])) {
+		if (argc == 4 && !strcmp(what, "claims"))
+			rc = print_claims(argv[3], &cells);
+		else if (argc == 3 && !strcmp(what, "table"))
+			rc = print_table(&cells);
+		else if (argc == 3 && !strcmp(what, "plot"))
+			rc = print_plot(&cells);
+		free(cells.rows);
+	}
+	fclose(csv);
+	return rc;
 }

@@ -19,6 +19,7 @@ static const char csv[] =
 		     "ipip,p2c-2,0,1,100,100,10,200,100,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n"
 		     "ipip,p2c-2,0,2,100,100,10,50,100,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n"
 		     "ipip,p2c-2,2,1,100,100,10,50,100,b1:0.08 b2:0.08 b3:0.42 b4:0.42\n"
+		     "ipip,latency-aware,0,1,100,100,10,100,100,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n"
 		     "ipip,round-robin,0,1,100,100,10,150,190,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n"
 		     "ipip,round-robin,1,1,100,100,10,600,700,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n"
 		     "ipip,round-robin,2,1,100,100,10,600,700,b1:0.25 b2:0.25 b3:0.25 b4:0.25\n";
@@ -121,6 +122,7 @@ Test(bench_tail, promises_are_held_against_their_limits)
 	expect(said, "p2c: ms into a stall", "| holds |");
 	expect(said, "latency-aware: ms into a stall", "| **does not hold** |");
 	expect(said, "latency-aware, 1 slow: share", "| not measured | | | |");
+	expect(said, "latency-aware, all healthy: p99 over that of p2c-2", "| holds |");
 	expect(said, "p2c choices 2, 2 slow: share of both", "| holds |");
 	free(said);
 	free(cells.rows);
