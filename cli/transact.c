@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One transaction, from the lock to the sentence; see transact.h. */
+#include "../maps/clock.h"
 #include "transact.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S 1000000000ull
-
 __u64 cli_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
+	return clock_realtime();
 }
 
 /* All services, or the one that `service` names. */

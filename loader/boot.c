@@ -9,11 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "../maps/events.h"
 #include "attach/attach.h"
 #include "boot.h"
-
-#define NS_PER_S 1000000000ull
 
 static char *last_good_path(const struct options *o, const char *suffix, char *buf, size_t size)
 {
@@ -59,14 +58,6 @@ void boot_free(struct boot *b)
 bool boot_is_due(const struct instance *i, bool created)
 {
 	return created || !i->meta->boot_applied;
-}
-
-static __u64 realtime(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
 static void say_in_meta(struct instance *i, const struct options *o, const struct poise_error *why)
@@ -145,7 +136,7 @@ int boot_apply(struct instance *i, const struct boot *b, const struct options *o
 	else
 		say_in_meta(i, o, b->error.code ? &b->error : NULL);
 	if (rc == 0 && b->cfg && !b->last_good)
-		i->meta->boot_applied = realtime();
+		i->meta->boot_applied = clock_realtime();
 	instance_unlock(i);
 	if (rc == 0 && b->cfg)
 		tell_applied(i, b->last_good ? "last good state" : o->config, &sum);

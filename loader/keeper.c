@@ -12,19 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "poised.h"
 
-#define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 #define SWEEP_SLICES 64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
-
-static __u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 /* Sleeps until `until`; false if it is to stop. */
 static bool keeper_wait(struct keeper *k, __u64 until)
@@ -100,9 +92,8 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 	if (instance_lock(i, err) < 0)
 		return -1;
 	instance_sweep_end(i, swept->generation, swept->live, swept->used);
-	rc = instance_tick(i, clock_ns(CLOCK_REALTIME), err);
-	if (rc >= 0 &&
-	    aging_tick(k->aging, i, (__u32)(clock_ns(CLOCK_MONOTONIC) / NS_PER_S), err) < 0)
+	rc = instance_tick(i, clock_realtime(), err);
+	if (rc >= 0 && aging_tick(k->aging, i, (__u32)(clock_monotonic() / NS_PER_S), err) < 0)
 		rc = -1;
 	instance_unlock(i);
 	return rc < 0 ? -1 : 0;
@@ -153,8 +144,8 @@ static int keeper_save(struct keeper *k, struct poise_error *err)
 /* Backends that are sick by their flows, or whose ejection is over. */
 static int keeper_eject(struct keeper *k, struct poise_error *err)
 {
-	return ejector_tick(k->ejector, k->instance, clock_ns(CLOCK_MONOTONIC) / NS_PER_MS,
-			    clock_ns(CLOCK_REALTIME), err);
+	return ejector_tick(k->ejector, k->instance, clock_monotonic() / NS_PER_MS,
+			    clock_realtime(), err);
 }
 
 static void *keeper_thread(void *arg)
@@ -162,7 +153,7 @@ static void *keeper_thread(void *arg)
 	struct keeper *k = arg;
 
 	for (;;) {
-		__u64 start = clock_ns(CLOCK_MONOTONIC);
+		__u64 start = clock_monotonic();
 		struct poise_error err = {0};
 		struct swept swept;
 

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "log.h"
 
-#define NS_PER_S       1000000000ull
 #define LINE_MAX_BYTES 1536 /* an error's text with its object and file, and then some */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -103,7 +103,6 @@ void log_line(enum log_level level, const char *fmt, ...)
 	char text[LINE_MAX_BYTES], cut[64];
 	unsigned long long now;
 	unsigned long left_out;
-	struct timespec t;
 	va_list ap;
 	bool pass;
 
@@ -114,8 +113,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 
 	pthread_mutex_lock(&mutex);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = t.tv_sec * NS_PER_S + t.tv_nsec;
+	now = clock_monotonic();
 	pass = log_gate_pass(&gate, now);
 	left_out = pass ? log_gate_cut(&gate, now) : 0;
 	if (left_out) {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "poised.h"
 
 #define FOLD_MS	   5 /* simulated at 200k connections/s: worst load 1.022 of the mean */
@@ -18,17 +19,8 @@
 /* Of the time that systemd waits for a sign of life: one may be late, or the next. */
 #define SIGNS_OF_LIFE 4
 #define FADE_MS	      50 /* shares of those who fade in: steps of half a percent in 10 s */
-#define NS_PER_S      1000000000ull
 #define NS_PER_US     1000ull
 #define US_PER_MS     1000ull
-
-static __u64 monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 static void look_at_devices(struct poised *p)
 {
@@ -43,7 +35,7 @@ static void on_fold(uv_timer_t *timer)
 	struct instance *i = p->instance;
 
 	fold_run(&p->fold, i->loads, poise_loads_row(i->meta->members));
-	__atomic_store_n(&i->meta->heartbeat, monotonic(), __ATOMIC_RELAXED);
+	__atomic_store_n(&i->meta->heartbeat, clock_monotonic(), __ATOMIC_RELAXED);
 	herald_tick(&p->herald, p->follow.cfg);
 	if (follow_tick(&p->follow)) {
 		fold_members(&p->fold, p->follow.cfg);
@@ -54,7 +46,7 @@ static void on_fold(uv_timer_t *timer)
 static void rate_member(struct poised *p, __u32 member)
 {
 	const struct poise_meta *meta = p->instance->meta;
-	struct rate_sample now = {.at = monotonic()};
+	struct rate_sample now = {.at = clock_monotonic()};
 	struct poise_rate rate;
 
 	for (__u32 c = 0; c < meta->cpus; c++) {
@@ -126,14 +118,12 @@ static void on_fade(uv_timer_t *timer)
 	struct poised *p = timer->data;
 	struct instance *i = p->instance;
 	const struct config *cfg = p->follow.cfg;
-	struct timespec t;
 
 	if (!cfg || cfg->generation != __atomic_load_n(&i->meta->applied, __ATOMIC_ACQUIRE) ||
 	    cfg->generation != __atomic_load_n(&i->meta->committed, __ATOMIC_ACQUIRE) ||
 	    (!p->fading && p->faded == cfg->generation))
 		return;
-	clock_gettime(CLOCK_REALTIME, &t);
-	p->fading = instance_fade(i, cfg, t.tv_sec * NS_PER_S + t.tv_nsec, instance_stamp_now(i));
+	p->fading = instance_fade(i, cfg, clock_realtime(), instance_stamp_now(i));
 	p->faded = cfg->generation;
 }
 
@@ -153,7 +143,7 @@ static void on_reload(uv_signal_t *signal, int number)
 	struct boot boot;
 
 	(void)number;
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", monotonic() / NS_PER_US);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", clock_monotonic() / NS_PER_US);
 	if (boot_reread(&boot, &p->options, &err) < 0) {
 		boot_refuse(p->instance, &p->options, &err);
 		log_error(LOG_LEVEL_ERROR, &err);

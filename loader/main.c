@@ -9,12 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "caps.h"
 #include "net/announce.h"
 #include "poised.h"
 #include "sole.h"
-
-#define NS_PER_S 1000000000ull
 
 static int check_config(const struct options *o, struct poise_error *err)
 {
@@ -57,10 +56,7 @@ out:
 
 static void say_who(struct instance *i, pid_t pid)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	i->meta->daemon_since = pid ? t.tv_sec * NS_PER_S + t.tv_nsec : 0;
+	i->meta->daemon_since = pid ? clock_realtime() : 0;
 	i->meta->daemon_pid = pid;
 	if (!pid)
 		i->meta->heartbeat = 0;

@@ -6,27 +6,17 @@
  * free, and is tried again soon if it is not.
  */
 #include <net/if.h>
-#include <time.h>
 
+#include "../maps/clock.h"
 #include "net/announce.h"
 #include "net/claim.h"
 #include "net/own.h"
 #include "net/unreach.h"
 #include "poised.h"
 
-#define NS_PER_S 1000000000ull
-
 /* A switch may forward a moment later than our link is up, and frames may be lost: told anew at
  * each look, which are a second apart at most. */
 #define ANNOUNCEMENTS 4
-
-static __u64 clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
-}
 
 static void say(void *ctx, bool fault, const char *sentence)
 {
@@ -116,7 +106,7 @@ static void announce_again(struct settle *s, const struct follow *f)
 /* Whether an address is to be announced or withdrawn. */
 static bool gate_moves(struct settle *s, const struct follow *f)
 {
-	__u64 now = clock_now();
+	__u64 now = clock_monotonic();
 
 	if (!f->cfg->addresses)
 		return false;
@@ -136,7 +126,7 @@ void settle_removed(struct settle *s, struct follow *f)
 		return;
 	/* There is nothing to lock or to commit to any more: what we know is all that is known. */
 	s->gate.alone = true;
-	gate_look(&s->gate, f->instance, f->cfg, false, clock_now());
+	gate_look(&s->gate, f->instance, f->cfg, false, clock_monotonic());
 	gate_decide(&s->gate, f->cfg, say, s);
 	if (net_claims_settle(f->net, f->cfg, say, s, &err) < 0)
 		log_error(LOG_LEVEL_ERROR, &err);
@@ -152,13 +142,13 @@ void settle_close(struct settle *s)
 
 static void look_at_routes(struct settle *s, struct follow *f, struct poise_error *err)
 {
-	__u64 began = clock_now();
+	__u64 began = clock_monotonic();
 
 	s->routes_due = s->generation == f->cfg->generation && began < s->routes_next;
 	if (s->routes_due)
 		return;
 	net_unreach_settle(f->net, f->instance->meta->instance, f->cfg, say, s, err);
-	s->routes_next = began + NS_PER_S + ROUTES_SHARE * (clock_now() - began);
+	s->routes_next = began + NS_PER_S + ROUTES_SHARE * (clock_monotonic() - began);
 }
 
 void settle_tick(struct settle *s, struct follow *f)
@@ -170,7 +160,7 @@ void settle_tick(struct settle *s, struct follow *f)
 		return;
 	moves = gate_moves(s, f);
 	if (!moves && s->generation == f->cfg->generation && s->news == f->news &&
-	    !(s->routes_due && clock_now() >= s->routes_next))
+	    !(s->routes_due && clock_monotonic() >= s->routes_next))
 		return;
 	s->faults = 0;
 	if ((moves || net_claims_due(f->net, f->cfg, &err) > 0 ||

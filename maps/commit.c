@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "derive.h"
 #include "fade.h"
 #include "listener.h"
@@ -28,14 +29,6 @@ struct commit {
 	__u8 *touched; /* [meta.services]: already in dirty.service */
 	int poised;    /* it runs: 1, or not: 0; -1: not asked yet */
 };
-
-static __u64 realtime_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (__u64)ts.tv_sec * 1000000000 + (__u64)ts.tv_nsec;
-}
 
 /* ---- what is in force -------------------------------------------------------------------------*/
 
@@ -342,7 +335,7 @@ static void commit_begin(struct commit *c, struct instance *i, struct config *cf
 		.i = i,
 		.cfg = cfg,
 		.change = change,
-		.now = realtime_ns(),
+		.now = clock_realtime(),
 		.touched = calloc(meta->services, 1),
 		.poised = -1,
 		.dirty.service = calloc(meta->services, sizeof(__u16)),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "config_priv.h"
 #include "option.h"
 #include "text.h"
@@ -24,14 +25,6 @@ struct applier {
 	struct config_summary *sum;
 	struct poise_error *err;
 };
-
-static __u64 realtime(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (__u64)ts.tv_sec * 1000000000ULL + (__u64)ts.tv_nsec;
-}
 
 /* ---- what goes --------------------------------------------------------------------------------*/
 
@@ -341,7 +334,7 @@ int config_apply(struct config *live, const struct config *file, unsigned int fl
 	struct applier a = {
 		.file = file,
 		.merge = flags & CONFIG_APPLY_MERGE,
-		.now = realtime(),
+		.now = clock_realtime(),
 		.sum = &counted,
 		.err = &mine,
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The ring of events, and what they are called; see events.h. */
+#include "clock.h"
 #include "events.h"
 
 #include <stdarg.h>
@@ -12,20 +13,11 @@
 #include "store.h"
 #include "text.h"
 
-#define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 
 #define WORDS	(sizeof(struct poise_event) / sizeof(__u64))
 #define CONTENT (offsetof(struct poise_event, number) / sizeof(__u64) + 1)
 _Static_assert(offsetof(struct poise_event, number) == 0, "all that follows it is content");
-
-static __u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
-}
 
 /* ---- kinds ------------------------------------------------------------------------------------*/
 
@@ -137,7 +129,7 @@ void events_put(struct instance *i, struct poise_event *e)
 	struct poise_event *at;
 
 	e->number = __atomic_add_fetch(&i->meta->events, 1, __ATOMIC_RELAXED);
-	e->at = clock_ns(CLOCK_REALTIME);
+	e->at = clock_realtime();
 	e->generation = __atomic_load_n(&i->meta->committed, __ATOMIC_RELAXED);
 	e->crc = crc_of(e);
 	at = &i->events[e->number % POISE_EVENT_RING];
@@ -250,7 +242,7 @@ static enum found look(const struct instance *i, __u64 number, struct poise_even
 /* Whether the next one may still be finished by whoever began it. */
 static bool is_patient(struct events_reader *r)
 {
-	__u64 now = clock_ns(CLOCK_MONOTONIC) / NS_PER_MS;
+	__u64 now = clock_monotonic() / NS_PER_MS;
 
 	if (!r->waits)
 		r->waits = now;

@@ -5,13 +5,12 @@
  */
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "hash.h"
 #include "instance.h"
 
 #define NS_PER_US 1000
-#define NS_PER_S  1000000000ull
 #define US_PER_S  1000000
 
 #define PORTS	  65536
@@ -37,13 +36,10 @@ void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word)
 
 __u32 instance_stamp_now(const struct instance *i)
 {
-	__u64 mult = i->meta->jiffies_mult, hz, ns, jiffies;
-	struct timespec t;
+	__u64 mult = i->meta->jiffies_mult, hz, ns = clock_monotonic(), jiffies;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
 	if (!mult)
-		return (__u32)t.tv_sec;
-	ns = (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
+		return (__u32)(ns / NS_PER_S);
 	hz = ((1ull << 32) + mult / 2) / mult;
 	jiffies = (__u32)(-JIFFIES_BEFORE_BOOT * (__s64)hz) + ns / NS_PER_US * hz / US_PER_S;
 	return (__u32)(jiffies * mult >> 32);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "flow_table.h"
 #include "sizes.h"
 #include "store.h"
@@ -238,15 +239,13 @@ void instance_format(struct instance *i, const char *name, const struct config_l
 {
 	__u32 cpus = i->meta->cpus ? i->meta->cpus : sizes_cpus();
 	struct poise_meta *meta = i->meta;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	meta->cpus = cpus;
 	sizes_fill(meta, limits);
 	meta->abi = POISE_ABI;
 	meta->hash_key[0] = hash_key[0];
 	meta->hash_key[1] = hash_key[1];
-	meta->created = (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
+	meta->created = clock_realtime();
 	snprintf(meta->instance, sizeof(meta->instance), "%s", name);
 	for (__u32 id = 0; id < meta->members; id++)
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set by its offset */

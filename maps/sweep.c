@@ -5,8 +5,8 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <time.h>
 
+#include "clock.h"
 #include "flow_table.h"
 #include "store.h"
 
@@ -135,12 +135,9 @@ __u64 instance_sweep_begin(struct instance *i)
 
 void instance_sweep_end(struct instance *i, __u64 generation, __u64 live, __u64 used)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	store64(&i->meta->flows_live, live);
 	store64(&i->meta->flows_used, used);
-	store64(&i->meta->sweep_completed, (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec);
+	store64(&i->meta->sweep_completed, clock_monotonic());
 	if (i->meta->swept < generation && proves(i) && i->swept_stage == i->meta->flow_stage) {
 		release_paths(i, generation);
 		store64(&i->meta->swept, generation);

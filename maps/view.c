@@ -9,29 +9,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "derive.h"
 #include "sizes.h"
 
-#define NS 1000000000ull
-
 /* The daemon folds every few ms and works out rates every second. */
-#define FOLD_FRESH  (1 * NS)
-#define RATES_FRESH (3 * NS)
+#define FOLD_FRESH  (1 * NS_PER_S)
+#define RATES_FRESH (3 * NS_PER_S)
 #define BEAT_STEP   5000000   /* ns: as often as it folds */
 #define BEAT_WAIT   100000000 /* a busy machine keeps it from folding that long at most */
-
-static __u64 clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (__u64)ts.tv_sec * NS + (__u64)ts.tv_nsec;
-}
 
 /* A time that another CPU or process wrote a moment after we read the clock is fresh, too. */
 static bool is_fresh(__u64 at, __u64 within)
 {
-	__u64 now = clock_ns(CLOCK_MONOTONIC);
+	__u64 now = clock_monotonic();
 
 	return at && (at > now || now - at < within);
 }
@@ -195,7 +186,7 @@ bool instance_usable(const struct instance *i, const struct config_service *svc)
 const char *instance_member_state(const struct instance *i, const struct config_service *svc,
 				  const struct config_member *m)
 {
-	__u64 now = clock_ns(CLOCK_REALTIME);
+	__u64 now = clock_realtime();
 	struct instance_stats stats;
 
 	(void)svc;

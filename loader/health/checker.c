@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "../../maps/clock.h"
 #include "checker.h"
 
 #include <pthread.h>
@@ -12,7 +13,6 @@
 
 #define LOOK_MS	 50 /* between looks at the generation, which are two loads */
 #define RETRY_MS 5  /* somebody has the lock: a commit takes some milliseconds */
-#define NS_PER_S 1000000000ull
 
 struct checker {
 	struct instance *instance;
@@ -31,14 +31,6 @@ struct checker {
 };
 
 /* ---- results ----------------------------------------------------------------------------------*/
-
-static __u64 realtime(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 static void fault(struct checker *c, const struct poise_error *err)
 {
@@ -60,7 +52,7 @@ static void publish(struct checker *c, const struct target *t)
 	r->by_path = t->last.by_path;
 	r->in_a_row = t->last.good ? t->state.good : t->state.bad;
 	snprintf(r->words, sizeof(r->words), "%s", t->last.words);
-	__atomic_store_n(&r->at, realtime(), __ATOMIC_RELEASE);
+	__atomic_store_n(&r->at, clock_realtime(), __ATOMIC_RELEASE);
 }
 
 static void on_store(uv_timer_t *timer);

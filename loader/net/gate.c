@@ -6,20 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../maps/clock.h"
 #include "../../maps/text.h"
 #include "gate.h"
 
-#define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 #define FOR_EVER  (~0ull)
-
-static __u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (__u64)t.tv_sec * NS_PER_S + (__u64)t.tv_nsec;
-}
 
 /* ---- what is found ----------------------------------------------------------------------------*/
 
@@ -193,7 +185,7 @@ static void say_change(const struct speaker *s, const struct config_address *a, 
 int gate_decide(const struct gate *g, struct config *cfg, net_claim_say how, void *ctx)
 {
 	const struct speaker s = {how, ctx};
-	__u64 now = clock_ns(CLOCK_MONOTONIC);
+	__u64 now = clock_monotonic();
 	int changed = 0;
 
 	for (size_t k = 0; k < cfg->addresses; k++) {
@@ -205,7 +197,7 @@ int gate_decide(const struct gate *g, struct config *cfg, net_claim_say how, voi
 		a->conf.announced = judged;
 		/* Another reason for the same is no event. */
 		if (before < POISE_WITHDRAWN || judged < POISE_WITHDRAWN)
-			a->conf.announced_since = clock_ns(CLOCK_REALTIME);
+			a->conf.announced_since = clock_realtime();
 		say_change(&s, a, before);
 		changed++;
 	}
@@ -219,7 +211,7 @@ int gate_settle(struct gate *g, struct net *n, struct instance *i, struct config
 
 	if (!cfg->addresses)
 		return 0;
-	gate_look(g, i, cfg, attached, clock_ns(CLOCK_MONOTONIC));
+	gate_look(g, i, cfg, attached, clock_monotonic());
 	judged = gate_decide(g, cfg, how, ctx);
 	settled = net_claims_settle(n, cfg, how, ctx, err);
 	if (settled < 0)

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <libmnl/libmnl.h>
 
+#include "../../maps/clock.h"
 #include "../../maps/text.h"
 #include "socket.h"
 
@@ -30,10 +30,7 @@ static const int groups[] = {
 
 __u64 net_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NET_NS_PER_S + t.tv_nsec;
+	return clock_monotonic();
 }
 
 static struct mnl_socket *socket_open(int flags, struct poise_error *err)
