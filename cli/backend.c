@@ -203,6 +203,7 @@ static int set_keys(struct cli *c, const struct backend_set *set, bool some)
 			m->conf.admin = admin; /* and on with its deadline */
 			config_member_admin(set->ref[i].svc, m, now, 0, cli_now());
 		}
+		config_health_forget_one(set->ref[i].svc, m);
 	}
 	return 0;
 }

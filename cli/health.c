@@ -82,6 +82,7 @@ int cmd_health_off(struct cli *c)
 struct tested {
 	const struct config_member **member;
 	struct probe_want *want;
+	struct poise_health_conf *conf; /* that want points to */
 	struct probe_result *result;
 	const char **why; /* it cannot go by the path; NULL: it can, or need not */
 	size_t count;
@@ -91,10 +92,11 @@ static void add(struct tested *t, const struct config_service *svc, const struct
 {
 	struct probe_want *want = &t->want[t->count];
 
+	config_check_of(svc, m, &t->conf[t->count]);
 	*want = (struct probe_want){
 		.addr = m->conf.addr,
 		.port = config_check_port(svc, m),
-		.conf = &svc->conf.health,
+		.conf = &t->conf[t->count],
 		.member = m->id,
 	};
 	want->by_path = config_check_path(svc, m, &want->address, &t->why[t->count]);
@@ -111,11 +113,15 @@ static int choose(struct cli *c, const struct config_service *svc, struct tested
 		m = config_member_find(svc, word, &c->error);
 		if (!m || cli_no_more(c))
 			return -1;
+		if (!config_is_checked(svc, m))
+			return poise_fail(&c->error, POISE_E_CONFLICT,
+					  "backend %s is not checked (checked no)", word);
 		add(t, svc, m);
 		return 0;
 	}
 	for (size_t k = 0; k < svc->members; k++)
-		if (!config_member_leaving(&svc->member[k]))
+		if (!config_member_leaving(&svc->member[k]) &&
+		    config_is_checked(svc, &svc->member[k]))
 			add(t, svc, &svc->member[k]);
 	return 0;
 }
@@ -191,9 +197,10 @@ int cmd_health_test(struct cli *c)
 	}
 	t.member = calloc(svc->members + 1, sizeof(*t.member));
 	t.want = calloc(svc->members + 1, sizeof(*t.want));
+	t.conf = calloc(svc->members + 1, sizeof(*t.conf));
 	t.result = calloc(svc->members + 1, sizeof(*t.result));
 	t.why = calloc(svc->members + 1, sizeof(*t.why));
-	if (!t.member || !t.want || !t.result || !t.why)
+	if (!t.member || !t.want || !t.conf || !t.result || !t.why)
 		abort();
 	if (choose(c, svc, &t))
 		goto free;
@@ -209,6 +216,7 @@ int cmd_health_test(struct cli *c)
 free:
 	free(t.member);
 	free(t.want);
+	free(t.conf);
 	free(t.result);
 	free(t.why);
 	return rc;

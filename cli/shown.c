@@ -48,8 +48,7 @@ static void gather_fade(const struct cli *c, const struct config_service *svc,
 static void gather_backend(struct cli *c, const struct config_service *svc,
 			   const struct config_member *m, struct shown_backend *b)
 {
-	bool unchecked = svc->conf.health.type != POISE_CHECK_NONE &&
-			 m->conf.health <= POISE_HEALTH_CHECKING &&
+	bool unchecked = config_is_checked(svc, m) && m->conf.health <= POISE_HEALTH_CHECKING &&
 			 !instance_daemon_runs(c->instance);
 	char name[POISE_NAME_MAX];
 
@@ -62,7 +61,7 @@ static void gather_backend(struct cli *c, const struct config_service *svc,
 	gather_fade(c, svc, b);
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
-	if (svc->conf.health.type != POISE_CHECK_NONE)
+	if (config_is_checked(svc, m))
 		instance_check_result(c->instance, m->id, &b->check);
 }
 
@@ -196,10 +195,11 @@ static void add_duration(struct json_object *o, const char *key, const struct op
 		json_add_real(o, text, (double)ms / 1e3);
 }
 
-/* No limit is no number, nor is what a check does not ask for. */
+/* No limit is no number, nor is what a check does not ask for, or what is somebody else's. */
 static bool zero_is_absent(const struct option *o)
 {
-	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none"));
+	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none") ||
+			   !strcmp(o->zero, "default"));
 }
 
 /* A ratio has a name of its own; none is absent. */
@@ -232,7 +232,10 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		if (n || !zero_is_absent(opt))
 			json_add_u64(o, key, n);
 		break;
-	case OPTION_DURATION: add_duration(o, key, opt, n); break;
+	case OPTION_DURATION:
+		if (n || !opt->zero)
+			add_duration(o, key, opt, n);
+		break;
 	case OPTION_PERCENT:
 		if (!n && opt->zero) /* shown_json says the one in force */
 			break;

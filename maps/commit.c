@@ -199,13 +199,11 @@ static void await_checks(struct commit *c)
 	for (size_t s = 0; s < c->cfg->services; s++) {
 		struct config_service *svc = c->cfg->service[s];
 
-		if (svc->conf.health.type == POISE_CHECK_NONE)
-			continue;
 		for (size_t m = 0; m < svc->members; m++) {
 			struct config_member *member = &svc->member[m];
 
-			if (!before(c, member) && member->conf.health == POISE_HEALTH_NONE &&
-			    poised_runs(c))
+			if (config_is_checked(svc, member) && !before(c, member) &&
+			    member->conf.health == POISE_HEALTH_NONE && poised_runs(c))
 				member->conf.health = POISE_HEALTH_CHECKING;
 		}
 	}

@@ -255,12 +255,21 @@ const char *config_passive_obstacle(const struct poise_service_conf *conf);
 /* Why a backend is ejected, in at most CONFIG_EJECT_TEXT bytes. */
 char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size);
 #define CONFIG_EJECT_TEXT 96
-/* Every key of a service's check at its default: none is made. */
 /* Whether a command splits into words, of which there is one. */
 int config_command_check(const char *command, struct poise_error *err);
+/* Every key of a service's check at its default: none is made. */
 void config_health_init(struct poise_health_conf *h);
-/* Forgets what checks found, if none is made any more. */
+/* Forgets what checks found of members that are not checked any more. */
 void config_health_forget(struct config_service *svc);
+/* The same of one. */
+void config_health_forget_one(const struct config_service *svc, struct config_member *m);
+/* How a member is checked: as its service says, but for its own keys. Type NONE: it is not. */
+void config_check_of(const struct config_service *svc, const struct config_member *m,
+		     struct poise_health_conf *h);
+bool config_is_checked(const struct config_service *svc, const struct config_member *m);
+/* Whether a member's own keys go with those of its service. */
+int config_check_validate(const struct config_service *svc, const struct config_member *m,
+			  struct poise_error *err);
 /* Whether a member's checks take clients' way, and then to which virtual address. They do not where
  * that was said, the mode has no way of its own (nat, local), or a command is run; for another
  * reason, *why says which; else it is NULL. */

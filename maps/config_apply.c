@@ -125,6 +125,7 @@ static int apply_member(struct applier *a, struct config_service *svc,
 	}
 	if (changed && !comes)
 		a->sum->backends_changed++;
+	config_health_forget_one(svc, m);
 	return 0;
 }
 

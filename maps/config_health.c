@@ -53,12 +53,6 @@ void config_health_init(struct poise_health_conf *h)
 	option_defaults(OPTION_HEALTH, h);
 }
 
-void config_health_forget(struct config_service *svc)
-{
-	for (size_t m = 0; m < svc->members && svc->conf.health.type == POISE_CHECK_NONE; m++)
-		svc->member[m].conf.health = POISE_HEALTH_NONE;
-}
-
 static int check_use(const struct poise_health_conf *h, const struct use *u,
 		     struct poise_error *err)
 {
@@ -135,6 +129,8 @@ static int check_texts(const struct poise_health_conf *h, struct poise_error *er
 
 __u16 config_check_port(const struct config_service *svc, const struct config_member *m)
 {
+	if (m && m->conf.check_port)
+		return m->conf.check_port;
 	if (svc->conf.health.port)
 		return svc->conf.health.port;
 	if (m && m->conf.port)

@@ -178,6 +178,8 @@ static int check_members(const struct config_service *svc, struct poise_error *e
 			continue;
 		if (check_loopback(svc, m, err) || check_mixed(svc, m, err))
 			return -1;
+		if (config_check_validate(svc, m, err))
+			return about_member(err, svc, m);
 		for (size_t k = 0; k < svc->conf.listeners; k++)
 			if (check_member_against(svc, m, &svc->conf.listener[k], err))
 				return -1;

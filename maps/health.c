@@ -7,10 +7,9 @@
 static struct config_member *find(const struct config *cfg, const struct instance_health *change)
 {
 	const struct config_service *svc = config_service_by_id(cfg, change->service);
+	struct config_member *m = svc ? config_member_by_id(svc, change->member) : NULL;
 
-	if (!svc || svc->conf.health.type == POISE_CHECK_NONE)
-		return NULL;
-	return config_member_by_id(svc, change->member);
+	return m && config_is_checked(svc, m) ? m : NULL;
 }
 
 static bool of_one_service(const struct instance_health *change, size_t n)

@@ -114,6 +114,12 @@ static const struct option_word nones_up[] = {
 	{0},
 };
 
+static const struct option_word checked[] = {
+	{.word = "yes", .value = 0},
+	{.word = "no", .value = 1},
+	{0},
+};
+
 static const struct option_word checks[] = {
 	{.word = "none", .value = POISE_CHECK_NONE}, {.word = "tcp", .value = POISE_CHECK_TCP},
 	{.word = "http", .value = POISE_CHECK_HTTP}, {.word = "https", .value = POISE_CHECK_HTTPS},
@@ -148,6 +154,8 @@ static const struct option_word queries[] = {
 #define SERVICE_LIST(field)                                                                        \
 	.scope = OPTION_SERVICE, .offset = offsetof(struct config_service, field)
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
+/* Of its service unless it says so. */
+#define OWN .fallback = "default", .zero = "default"
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
 static const struct option_word announces[] = {
@@ -362,6 +370,31 @@ const struct option poise_options[] = {
 	 .help = "The server id, highest byte first, in the QUIC connection ids that this backend "
 		 "gives "
 		 "out, no other backend's of the service; 0: none."},
+	{BACKEND(check_off), .key = "checked", .type = OPTION_ENUM, .fallback = "yes",
+	 .words = checked, .argument = "yes|no",
+	 .help = "Whether this backend is checked as its service says; if not it counts as up."},
+	{BACKEND(check_port), .key = "health-port", OWN, .type = OPTION_U16, .min = 1, .max = 65535,
+	 .argument = "default|PORT",
+	 .help = "The port that its checks ask; the service's by default."},
+	{BACKEND(check_path), .key = "health-path", .type = OPTION_STRING, .fallback = "",
+	 .max = POISE_CHECK_OWN - 1, .argument = "PATH",
+	 .help = "The path that its checks of type http and https ask for; the service's by "
+		 "default."},
+	{BACKEND(check_interval), .key = "health-interval", OWN, .type = OPTION_DURATION,
+	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
+	 .help = "Time between the beginnings of two of its checks; the service's by default."},
+	{BACKEND(check_fast_interval), .key = "health-fast-interval", OWN, .type = OPTION_DURATION,
+	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
+	 .help = "The same while what they find is about to change; the service's by default."},
+	{BACKEND(check_timeout), .key = "health-timeout", OWN, .type = OPTION_DURATION,
+	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
+	 .help = "How long one of its checks may take; the service's by default."},
+	{BACKEND(check_rise), .key = "health-rise", OWN, .type = OPTION_U8, .min = 1,
+	 .max = RUN_MAX, .argument = "default|1..100",
+	 .help = "Good results in a row that bring it up; the service's by default."},
+	{BACKEND(check_fall), .key = "health-fall", OWN, .type = OPTION_U8, .min = 1,
+	 .max = RUN_MAX, .argument = "default|1..100",
+	 .help = "Bad results in a row that take it down; the service's by default."},
 	{BACKEND(name), .key = "name", .type = OPTION_NAME, .fallback = "", .argument = "NAME",
 	 .help = "A name that commands take in place of the address."},
 

@@ -116,7 +116,7 @@ static bool about(const struct config_service *svc, const struct config_member *
 	out->addr = m->conf.addr;
 	out->port = config_check_port(svc, m);
 	out->by_path = config_check_path(svc, m, &out->address, &why);
-	out->conf = svc->conf.health;
+	config_check_of(svc, m, &out->conf);
 	memcpy(out->name, svc->conf.name, sizeof(out->name));
 	return out->conf.type != POISE_CHECK_NONE && m->conf.r.state == POISE_REC_USED &&
 	       m->conf.admin != POISE_DISABLED;

@@ -269,3 +269,32 @@ Test(health, a_backend_that_comes_is_looked_at_first)
 	lab_must(&site.lab, "b3", "nginx");
 	site_expect_all_up(&site, 4, "http 200");
 }
+
+/* Each backend as it says itself: one is asked at a port where nobody listens, one for a page that
+ * is not there, one not at all. */
+Test(health, backends_checked_in_ways_of_their_own)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http path / " SITE_QUICK);
+	site_expect_all_up(&site, 4, "http 200");
+	lab_must(&site.lab, "lb1", "poise backend set web %s health-port 82", backend(1, 4));
+	lab_must(&site.lab, "lb1", "poise backend set web %s checked no", backend(2, 4));
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	lab_must(&site.lab, "lb1", "poise backend set web %s health-port 9000 health-fall 1",
+		 backend(3, 4));
+	site_expect(&site, 1, 4, "down", "connect: refused");
+	lab_must(&site.lab, "lb1", "poise show web | grep -qE '%s +up'", backend(2, 4));
+	site_expect(&site, 3, 4, "down", "");
+	lab_must(&site.lab, "lb1", "poise save > /run/own && poise diff /run/own");
+	lab_must(&site.lab, "lb1",
+		 "! poise health test web %s > /run/said && grep -q refused "
+		 "/run/said",
+		 backend(1, 4));
+	lab_must(&site.lab, "b2", "nginx");
+	for (int n = 1; n <= site.backends; n++)
+		lab_must(&site.lab, "lb1",
+			 "poise backend set web %s health-port default checked default "
+			 "health-fall default",
+			 backend(n, 4));
+	site_expect_all_up(&site, 4, "http 200");
+}

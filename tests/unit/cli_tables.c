@@ -160,7 +160,10 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true rate 10 "
 				 "max-conns 10 min-up 2"),
 		     0, "%s", c.err);
-	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one health-port 81 health-path "
+				 "/x health-interval 3s health-fast-interval 2s health-timeout 1s "
+				 "health-rise 3 health-fall 4"),
+		     0, "%s", c.err);
 	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address list --json"), 0, "%s", c.err);

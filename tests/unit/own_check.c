@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A backend's own keys of its check: each stands for its service's, is saved, read back and told
+ * apart, and is refused, with its line, where it does not go with the others.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps/config.h"
+
+#define WEB                                                                                        \
+	"services:\n"                                                                              \
+	"  - name: web\n"                                                                          \
+	"    listen: 192.0.2.10:80\n"                                                              \
+	"    forward: l2\n"                                                                        \
+	"    health: { type: %s }\n"                                                               \
+	"    backends:\n"                                                                          \
+	"      - 10.0.0.1\n"                                                                       \
+	"      - { address: 10.0.0.2, %s }\n"
+#define FIRST  0
+#define SECOND 1
+
+static struct poise_error err;
+
+static struct config *parse(const char *type, const char *keys)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), WEB, type, keys);
+	err = (struct poise_error){0};
+	return config_parse("f.yaml", text, strlen(text), &err);
+}
+
+static struct config *must(const char *type, const char *keys)
+{
+	struct config *cfg = parse(type, keys);
+	char text[1024];
+
+	cr_assert(cfg && !config_validate(cfg, &err), "%s",
+		  poise_error_text(&err, text, sizeof(text)));
+	return cfg;
+}
+
+static struct poise_health_conf check_of(const struct config *cfg, int member)
+{
+	struct poise_health_conf h;
+
+	config_check_of(cfg->service[0], &cfg->service[0]->member[member], &h);
+	return h;
+}
+
+#define ALL                                                                                        \
+	"health-port: 81, health-path: /own, health-interval: 7s, health-fast-interval: 300ms, "   \
+	"health-timeout: 250ms, health-rise: 5, health-fall: 9"
+
+Test(own_check, each_key_stands_for_the_services)
+{
+	struct config *cfg = must("http, path: /all, interval: 3s, host: example.org", ALL);
+	struct poise_health_conf all = check_of(cfg, FIRST), own = check_of(cfg, SECOND);
+
+	cr_expect_eq(memcmp(&all, &cfg->service[0]->conf.health, sizeof(all)), 0);
+	cr_expect_eq(own.port, 81);
+	cr_expect_str_eq(own.path, "/own");
+	cr_expect_eq(own.interval, 7000);
+	cr_expect_eq(own.fast_interval, 300);
+	cr_expect_eq(own.timeout, 250);
+	cr_expect_eq(own.rise, 5);
+	cr_expect_eq(own.fall, 9);
+	cr_expect_str_eq(own.host, "example.org", "what it does not say is the service's");
+	cr_expect_eq(own.type, POISE_CHECK_HTTP);
+	cr_expect_eq(config_check_port(cfg->service[0], &cfg->service[0]->member[FIRST]), 80);
+	cr_expect_eq(config_check_port(cfg->service[0], &cfg->service[0]->member[SECOND]), 81);
+	config_free(cfg);
+}
+
+Test(own_check, one_that_is_not_checked)
+{
+	struct config *cfg = must("tcp", "checked: no");
+	struct config_service *svc = cfg->service[0];
+
+	cr_expect(config_is_checked(svc, &svc->member[FIRST]));
+	cr_expect(!config_is_checked(svc, &svc->member[SECOND]));
+	cr_expect_eq(check_of(cfg, SECOND).type, POISE_CHECK_NONE);
+	svc->member[FIRST].conf.health = svc->member[SECOND].conf.health = POISE_HEALTH_DOWN;
+	config_health_forget(svc);
+	cr_expect_eq(svc->member[FIRST].conf.health, POISE_HEALTH_DOWN);
+	cr_expect_eq(svc->member[SECOND].conf.health, POISE_HEALTH_NONE, "it counts as up");
+	config_free(cfg);
+}
+
+static void count(void *ctx, char sign, const char *line)
+{
+	(void)sign;
+	(void)line;
+	++*(unsigned int *)ctx;
+}
+
+Test(own_check, saved_and_read_back_and_told_apart)
+{
+	struct config *cfg = must("http", ALL ", checked: no"), *back, *other;
+	char *text = config_save(cfg, 0), *again;
+	unsigned int differences = 0;
+
+	back = config_parse("f.yaml", text, strlen(text), &err);
+	cr_assert_not_null(back, "%s\n%s", err.message, text);
+	again = config_save(back, 0);
+	cr_expect_str_eq(text, again);
+	cr_expect(strstr(text, "health-port: 81") && strstr(text, "health-fall: 9") &&
+			  strstr(text, "checked: no"),
+		  "%s", text);
+	config_diff(cfg, back, count, &differences);
+	cr_expect_eq(differences, 0);
+	other = must("http", "health-port: 81");
+	config_diff(cfg, other, count, &differences);
+	cr_expect_geq(differences, 1);
+	cr_expect_eq(config_apply(back, other, 0, NULL, &err), 0);
+	cr_expect_eq(check_of(back, SECOND).fall, back->service[0]->conf.health.fall);
+	cr_expect_eq(check_of(back, SECOND).port, 81);
+	free(text);
+	free(again);
+	config_free(cfg);
+	config_free(back);
+	config_free(other);
+}
+
+/* Nothing of it matters where nobody is checked: health off and on again loses none. */
+Test(own_check, without_a_check_it_waits)
+{
+	config_free(must("none", ALL));
+}
+
+Test(own_check, what_is_refused)
+{
+	static const struct {
+		const char *type, *keys, *error;
+	} cases[] = {
+		{"tcp", "health-path: /x", "path says nothing to a check of type tcp (f.yaml:8)"},
+		{"icmp", "health-port: 7", "port says nothing to a check of type icmp (f.yaml:8)"},
+		{"http", "health-path: x", "a path begins with / (f.yaml:8)"},
+		{"tcp", "health-timeout: 5s", "timeout 5s is longer than interval 2s (f.yaml:8)"},
+		{"tcp", "health-interval: 200ms", "is longer than interval 200ms (f.yaml:8)"},
+		{"tcp", "health-port: 65536", "(f.yaml:8)"},
+		{"tcp", "health-rise: 0", "(f.yaml:8)"},
+		{"tcp", "health-prot: 1", "(f.yaml:8)"},
+		{"http", "health-path: /a-path-of-more-than-thirty-nine-characters", "(f.yaml:8)"},
+	};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+		struct config *cfg = parse(cases[n].type, cases[n].keys);
+		char text[1024];
+
+		cr_expect(!cfg || config_validate(cfg, &err), "%s", cases[n].keys);
+		poise_error_text(&err, text, sizeof(text));
+		cr_expect(strstr(text, cases[n].error), "%s: %s", cases[n].keys, text);
+		cr_expect(strstr(text, "10.0.0.2"), "%s: %s", cases[n].keys, text);
+		config_free(cfg);
+	}
+}
