@@ -255,9 +255,12 @@ void print_counter(FILE *out, const struct instance *i, __u64 key, const void *e
 {
 	const struct poise_counter *n = entry;
 
-	fprintf(out, "cpu %llu member %llu packets %llu bytes %llu opened %llu closed %llu",
+	fprintf(out,
+		"cpu %llu member %llu packets %llu bytes %llu opened %llu closed %llu "
+		"begun %u answered %u finished %u refused %u",
 		key / i->meta->members, key % i->meta->members, n->packets, n->bytes,
-		POISE_COUNT(n->opened), POISE_COUNT(n->closed));
+		POISE_COUNT(n->opened), POISE_COUNT(n->closed), n->signal[POISE_BEGUN],
+		n->signal[POISE_ANSWERED], n->signal[POISE_FINISHED], n->signal[POISE_REFUSED]);
 }
 
 void print_loads(FILE *out, const struct instance *i, __u64 key, const void *entry)

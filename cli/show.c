@@ -255,7 +255,7 @@ struct showing {
 	bool wanted[COLUMNS];
 	bool header;
 	size_t services;
-	bool named; /* one was asked for */
+	bool named; /* one was asked for, as a whole */
 	const struct config_service *last;
 };
 
@@ -380,7 +380,7 @@ static void say_notes(const struct cli *c, const struct showing *w)
 static int show_once(struct cli *c)
 {
 	struct showing w = {.header = !c->args.set[OPT_NO_HEADER],
-			    .named = args_left(&c->args) > 0};
+			    .named = args_left(&c->args) && !c->args.set[OPT_COLUMNS]};
 
 	if (choose_columns(c, w.wanted) || cli_read(c))
 		return -1;

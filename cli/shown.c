@@ -306,9 +306,12 @@ const char *shown_ejection(const struct shown_backend *b, char *buf, size_t size
 	char why[CONFIG_EJECT_TEXT], left[32];
 	__u64 now = cli_now();
 
-	poise_format_age(m->eject_until > now ? (m->eject_until - now) / NS_PER_S : 0, left,
-			 sizeof(left));
-	snprintf(buf, size, "%s; back in %s", config_eject_words(m, why, sizeof(why)), left);
+	config_eject_words(m, why, sizeof(why));
+	if (m->eject_until > now)
+		snprintf(buf, size, "%s; back in %s", why,
+			 poise_format_age((m->eject_until - now) / NS_PER_S, left, sizeof(left)));
+	else
+		snprintf(buf, size, "%s; back when poised looks", why);
 	return buf;
 }
 

@@ -40,7 +40,7 @@ struct pool {
 		__u32 flows;
 		__u8 bad, median;
 	} * found;
-	size_t up, ejected;
+	long up, reached, ejected;
 };
 
 struct ejector *ejector_new(const struct instance *i)
@@ -84,9 +84,14 @@ static void count(const struct instance *i, __u16 id, struct passive_member *m)
 	m->live = opened > closed ? opened - closed : 0;
 }
 
+static bool is_up(const struct config_member *m)
+{
+	return ladder_own_rank(&m->conf) == POISE_RANK_UP;
+}
+
 static bool may_be_judged(const struct instance *i, const struct config_member *m)
 {
-	return ladder_own_rank(&m->conf) == POISE_RANK_UP && i->members[m->id].nexthop;
+	return is_up(m) && i->members[m->id].nexthop;
 }
 
 static void pool_open(struct ejector *e, const struct instance *i, const struct config_service *svc,
@@ -106,7 +111,8 @@ static void pool_open(struct ejector *e, const struct instance *i, const struct 
 		if (t->service != svc->id || t->seen + 1 != e->look)
 			*t = (struct track){.service = svc->id};
 		t->seen = e->look;
-		p->up += judged;
+		p->up += is_up(m);
+		p->reached += judged;
 		p->ejected += ladder_ejected(&m->conf);
 		for (int f = 0; f < POISE_FAULTS && !judged; f++)
 			t->of[f].counts = false;
@@ -212,12 +218,30 @@ static size_t worst(const struct pool *p)
 	return at;
 }
 
+/* Whoever is to be back soonest, when others have gone down since: the number of members, nobody.
+ */
+static size_t soonest(const struct pool *p, __u64 realtime)
+{
+	const struct config_member *m = p->svc->member;
+	size_t at = p->svc->members;
+
+	for (size_t k = 0; k < p->svc->members; k++)
+		if (ladder_ejected(&m[k].conf) && m[k].conf.eject_until > realtime &&
+		    (at == p->svc->members || m[k].conf.eject_until < m[at].conf.eject_until))
+			at = k;
+	return at;
+}
+
 static void eject(struct ejector *e, struct pool *p, __u64 realtime)
 {
 	const struct poise_service_conf *conf = &p->svc->conf;
-	size_t room = passive_room(conf, p->up, p->ejected), k;
+	long room = passive_room(conf, p->up, p->reached, p->ejected);
+	size_t k;
 
-	for (; room && (k = worst(p)) < p->svc->members; room--) {
+	/* One a look: the next one finds out whether that was enough. */
+	if (room < 0 && (k = soonest(p, realtime)) < p->svc->members)
+		change_add(e, p->svc, &p->svc->member[k]);
+	for (; room > 0 && (k = worst(p)) < p->svc->members; room--) {
 		const struct config_member *m = &p->svc->member[k];
 		struct instance_ejection *to = change_add(e, p->svc, m);
 

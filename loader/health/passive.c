@@ -110,13 +110,14 @@ __u64 passive_window(enum poise_fault fault, __u32 window, const struct passive_
 	return last > least ? last : least;
 }
 
-size_t passive_room(const struct poise_service_conf *conf, size_t up, size_t ejected)
+long passive_room(const struct poise_service_conf *conf, long up, long reached, long ejected)
 {
-	size_t all = up + ejected,
-	       most = conf->max_ejected ? all * conf->max_ejected / 100 : all / 3;
-	size_t room = most > ejected ? most - ejected : 0;
+	long all = up + ejected, most = conf->max_ejected ? all * conf->max_ejected / 100 : all / 3;
+	long room = most - ejected;
 
-	return room < up ? room : up ? up - 1 : 0;
+	if (room <= 0 || room < reached)
+		return room;
+	return reached ? reached - 1 : 0;
 }
 
 __u32 passive_time(const struct poise_service_conf *conf, const struct poise_member_conf *m,

@@ -61,8 +61,9 @@ __u64 passive_window(enum poise_fault fault, __u32 window, const struct passive_
  */
 bool passive_judge(enum poise_fault fault, struct passive_member *m, size_t n, __u8 *median);
 
-/* How many more may be ejected of `up` backends that are up and `ejected` that would be. */
-size_t passive_room(const struct poise_service_conf *conf, size_t up, size_t ejected);
+/* How many more may be ejected, of backends of which `up` are up, `reached` of them by a next hop,
+ * and `ejected` would be; below 0: so many too many are. */
+long passive_room(const struct poise_service_conf *conf, long up, long reached, long ejected);
 
 /* Milliseconds of m's next ejection, at CLOCK_REALTIME ns. */
 __u32 passive_time(const struct poise_service_conf *conf, const struct poise_member_conf *m,

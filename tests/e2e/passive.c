@@ -96,6 +96,8 @@ Test(passive, who_resets_everything_is_ejected_and_comes_back)
 		 "grep -q 'is taken back: it was ejected for 3s' /run/events && "
 		 "grep -q 'is ejected: for 6s, ' /run/events");
 	lab_stop(load, SIGINT);
+	lab_must(&site.lab, "lb1", "poise service set web policy maglev");
+	site_expect_shown(&site, "web: not judged by its flows: not every flow is recorded");
 }
 
 static void expect_nobody_ejected(const char *why)

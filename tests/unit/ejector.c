@@ -460,3 +460,29 @@ Test(ejector, who_is_back_is_chosen)
 	cr_assert_eq(episodes, 1);
 	destroy();
 }
+
+/* A guess must not take what a check has left. */
+Test(ejector, when_others_go_down_it_is_taken_back)
+{
+	struct world w = persistent;
+	struct poise_error err = {0};
+	struct config *cfg;
+
+	w.until = 45;
+	create(&w);
+	for (now = 0; now < 50; now++)
+		second(4);
+	cr_assert(store_member(n.i, id_of(1))->ejected);
+	for (int b = 2; b < 4; b++) {
+		cr_assert(!instance_lock(n.i, &err) && !instance_load(n.i, &cfg, &err));
+		cfg->service[0]->member[b].conf.health = POISE_HEALTH_DOWN;
+		cr_assert(!instance_commit(n.i, cfg, NULL, &err));
+		config_free(cfg);
+		instance_unlock(n.i);
+		second(4);
+		now++;
+		cr_assert_eq(!store_member(n.i, id_of(1))->ejected, b == 3,
+			     "one of three may be, of two none");
+	}
+	destroy();
+}

@@ -310,22 +310,55 @@ Test(passive, no_more_than_a_share_and_never_the_last)
 {
 	static const struct {
 		__u8 percent; /* 0: a third */
-		size_t up, ejected, room;
+		long up, ejected, room;
 	} cases[] = {
-		{0, 0, 0, 0},	{0, 1, 0, 0},	{0, 2, 0, 0},  {0, 3, 0, 1},	  {0, 2, 1, 0},
-		{0, 4, 0, 1},	{0, 3, 1, 0},	{0, 6, 0, 2},  {0, 5, 1, 1},	  {0, 100, 0, 33},
-		{50, 2, 0, 1},	{50, 1, 1, 0},	{50, 3, 0, 1}, {50, 4, 0, 2},	  {99, 2, 0, 1},
-		{99, 4, 0, 3},	{99, 1, 3, 0},	{99, 1, 0, 0}, {1, 99, 0, 0},	  {1, 100, 0, 1},
-		{10, 10, 5, 0}, {99, 2, 98, 1}, {99, 0, 5, 0}, {99, 200, 0, 198},
+		{0, 0, 0, 0},
+		{0, 1, 0, 0},
+		{0, 2, 0, 0},
+		{0, 3, 0, 1},
+		{0, 2, 1, 0},
+		{0, 4, 0, 1},
+		{0, 3, 1, 0},
+		{0, 6, 0, 2},
+		{0, 5, 1, 1},
+		{0, 100, 0, 33},
+		{50, 2, 0, 1},
+		{50, 1, 1, 0},
+		{50, 3, 0, 1},
+		{50, 4, 0, 2},
+		{99, 2, 0, 1},
+		{99, 4, 0, 3},
+		{99, 1, 3, 0},
+		{99, 1, 0, 0},
+		{1, 99, 0, 0},
+		{1, 100, 0, 1},
+		{99, 200, 0, 198},
+		/* others have gone down since */
+		{0, 1, 1, -1},
+		{0, 3, 2, -1},
+		{0, 0, 1, -1},
+		{10, 10, 5, -4},
+		{99, 2, 98, 1},
 	};
 
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct poise_service_conf conf = {.max_ejected = cases[c].percent};
-		size_t room = passive_room(&conf, cases[c].up, cases[c].ejected);
+		long room = passive_room(&conf, cases[c].up, cases[c].up, cases[c].ejected);
 
-		cr_expect_eq(room, cases[c].room, "%u %%, %zu up, %zu ejected: %zu",
+		cr_expect_eq(room, cases[c].room, "%u %%, %ld up, %ld ejected: %ld",
 			     cases[c].percent, cases[c].up, cases[c].ejected, room);
 	}
+}
+
+/* Who cannot be reached does not serve in place of another. */
+Test(passive, the_last_that_is_reached_stays)
+{
+	struct poise_service_conf conf = {.max_ejected = 50};
+
+	cr_assert_eq(passive_room(&conf, 10, 3, 0), 2);
+	cr_assert_eq(passive_room(&conf, 10, 1, 0), 0);
+	cr_assert_eq(passive_room(&conf, 10, 0, 0), 0);
+	cr_assert_eq(passive_room(&conf, 10, 10, 0), 5);
 }
 
 #define SECOND_NS 1000000000ull
