@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* poise backend: add set drain enable disable del list */
+#include "../maps/memory.h"
 #include "backend.h"
 
 #include <stdlib.h>
@@ -7,12 +8,7 @@
 
 void backend_set_add(struct backend_set *set, struct config_service *svc, struct config_member *m)
 {
-	if (set->n == set->room) {
-		set->room = set->room ? 2 * set->room : 16;
-		set->ref = realloc(set->ref, set->room * sizeof(*set->ref));
-		if (!set->ref)
-			abort();
-	}
+	set->ref = memory_grow(set->ref, set->n, &set->room, sizeof(*set->ref));
 	set->ref[set->n++] = (struct backend_ref){svc, m};
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../maps/memory.h"
 #include "../maps/events.h"
 #include "event.h"
 #include "transact.h"
@@ -106,12 +107,7 @@ static bool is_asked(const struct asked *a, const struct poise_event *e)
 
 static void list_add(struct listed *l, const struct poise_event *e)
 {
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 64;
-		l->event = realloc(l->event, l->room * sizeof(*l->event));
-		if (!l->event)
-			abort();
-	}
+	l->event = memory_grow(l->event, l->n, &l->room, sizeof(*l->event));
 	l->event[l->n++] = *e;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Aligned tables; see tabular.h. */
+#include "../maps/memory.h"
 #include "tabular.h"
 
 #include <stdlib.h>
@@ -33,12 +34,7 @@ void table_row(struct table *t, unsigned int group, const char *const *cell, siz
 {
 	struct table_row *r;
 
-	if (t->rows == t->room) {
-		t->room = t->room ? 2 * t->room : 32;
-		t->row = realloc(t->row, t->room * sizeof(*t->row));
-		if (!t->row)
-			abort();
-	}
+	t->row = memory_grow(t->row, t->rows, &t->room, sizeof(*t->row));
 	r = &t->row[t->rows++];
 	memset(r, 0, sizeof(*r));
 	r->group = group;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Windows of counters, who is found sick in them, and when they come back; see eject.h. */
+#include "../maps/memory.h"
 #include "eject.h"
 
 #include <stdlib.h>
@@ -195,12 +196,7 @@ static void look_for(struct ejector *e, const struct instance *i, struct pool *p
 static struct instance_ejection *change_add(struct ejector *e, const struct config_service *svc,
 					    const struct config_member *m)
 {
-	if (e->changes == e->room) {
-		e->room = e->room ? 2 * e->room : 16;
-		e->change = realloc(e->change, e->room * sizeof(*e->change));
-		if (!e->change)
-			abort();
-	}
+	e->change = memory_grow(e->change, e->changes, &e->room, sizeof(*e->change));
 	e->change[e->changes] = (struct instance_ejection){.service = svc->id, .member = m->id};
 	return &e->change[e->changes++];
 }

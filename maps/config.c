@@ -12,38 +12,9 @@
 #include "option.h"
 #include "text.h"
 
-#define FIRST_ROOM 8
-
-void *config_realloc(void *old, size_t size)
-{
-	void *p = realloc(old, size ? size : 1);
-
-	if (!p) {
-		fprintf(stderr, "poise: out of memory\n");
-		abort();
-	}
-	return p;
-}
-
-void *config_alloc(size_t size)
-{
-	void *p = config_realloc(NULL, size);
-
-	memset(p, 0, size);
-	return p;
-}
-
-void *config_grow(void *array, size_t used, size_t *room, size_t entry)
-{
-	if (used < *room)
-		return array;
-	*room = *room ? *room * 2 : FIRST_ROOM;
-	return config_realloc(array, *room * entry);
-}
-
 struct config *config_new(void)
 {
-	struct config *cfg = config_alloc(sizeof(*cfg));
+	struct config *cfg = memory_alloc(sizeof(*cfg));
 
 	option_defaults(OPTION_LIMIT, &cfg->limits);
 	return cfg;
@@ -72,7 +43,7 @@ void config_free(struct config *cfg)
 
 static void *copy(const void *from, size_t size)
 {
-	void *to = config_realloc(NULL, size);
+	void *to = memory_realloc(NULL, size);
 
 	if (size)
 		memcpy(to, from, size);
@@ -172,7 +143,7 @@ struct config_service *config_service_find(const struct config *cfg, const char 
 	}
 	poise_fail_text(err, POISE_E_NOT_FOUND, text, "no such service");
 	poise_error_of(err, "service");
-	names = config_alloc(cfg->services * sizeof(*names));
+	names = memory_alloc(cfg->services * sizeof(*names));
 	for (size_t i = 0; i < cfg->services; i++)
 		names[i] = cfg->service[i]->conf.name;
 	near = poise_closest(text, names, cfg->services);
@@ -184,7 +155,7 @@ struct config_service *config_service_find(const struct config *cfg, const char 
 
 static void place(struct config *cfg, struct config_service *svc, size_t at)
 {
-	cfg->service = config_grow(cfg->service, cfg->services, &cfg->room, sizeof(*cfg->service));
+	cfg->service = memory_grow(cfg->service, cfg->services, &cfg->room, sizeof(*cfg->service));
 	memmove(cfg->service + at + 1, cfg->service + at,
 		(cfg->services - at) * sizeof(*cfg->service));
 	cfg->service[at] = svc;
@@ -221,7 +192,7 @@ struct config_service *config_service_add(struct config *cfg, const char *name,
 
 	if (name_free(cfg, name, err))
 		return NULL;
-	svc = config_alloc(sizeof(*svc));
+	svc = memory_alloc(sizeof(*svc));
 	svc->conf.r.state = POISE_REC_USED;
 	svc->conf.r.owner = (__u8)owner;
 	memcpy(svc->conf.name, name, strlen(name));

@@ -78,7 +78,7 @@ struct config_address *config_address_add(struct config *cfg, const union poise_
 		return NULL;
 	}
 	if (!found) {
-		cfg->address = config_grow(cfg->address, cfg->addresses, &cfg->address_room,
+		cfg->address = memory_grow(cfg->address, cfg->addresses, &cfg->address_room,
 					   sizeof(*cfg->address));
 		a = &cfg->address[at];
 		memmove(a + 1, a, (cfg->addresses++ - at) * sizeof(*a));

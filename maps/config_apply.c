@@ -189,7 +189,7 @@ static int apply_services(struct applier *a)
 	const struct config *file = a->file;
 	struct {
 		bool comes, changed;
-	} *seen = config_alloc(file->services * sizeof(*seen));
+	} *seen = memory_alloc(file->services * sizeof(*seen));
 	int failed = 0;
 
 	if (!a->merge)
@@ -227,7 +227,7 @@ static void apply_interfaces(struct applier *a)
 		       strcmp(work->interface[at].device, want->device) != 0)
 			at++;
 		if (at == work->interfaces)
-			work->interface = config_grow(work->interface, work->interfaces++, &room,
+			work->interface = memory_grow(work->interface, work->interfaces++, &room,
 						      sizeof(*work->interface));
 		work->interface[at] = *want;
 	}

@@ -52,12 +52,12 @@ static struct config_service *insert(struct config_index *index, struct config_s
 
 static struct config_index *index_new(size_t listeners)
 {
-	struct config_index *index = config_alloc(sizeof(*index));
+	struct config_index *index = memory_alloc(sizeof(*index));
 
 	index->slots = INDEX_LEAST;
 	while (index->slots < 4 * listeners)
 		index->slots *= 2;
-	index->entry = config_alloc(index->slots * sizeof(*index->entry));
+	index->entry = memory_alloc(index->slots * sizeof(*index->entry));
 	return index;
 }
 

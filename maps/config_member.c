@@ -131,7 +131,7 @@ void config_member_pardon(struct config_member *m)
 
 static struct config_member *place(struct config_service *svc, size_t at)
 {
-	svc->member = config_grow(svc->member, svc->members, &svc->room, sizeof(*svc->member));
+	svc->member = memory_grow(svc->member, svc->members, &svc->room, sizeof(*svc->member));
 	memmove(svc->member + at + 1, svc->member + at, (svc->members - at) * sizeof(*svc->member));
 	memset(svc->member + at, 0, sizeof(*svc->member));
 	svc->members++;

@@ -91,7 +91,7 @@ static int parse_interface(struct parser *p, const struct tree_node *n)
 		return poise_fail(p->err, POISE_E_FULL, "more than %d devices", INTERFACES_MAX);
 	snprintf(new.device, sizeof(new.device), "%s", name);
 	cfg->interface =
-		config_grow(cfg->interface, cfg->interfaces, &room, sizeof(*cfg->interface));
+		memory_grow(cfg->interface, cfg->interfaces, &room, sizeof(*cfg->interface));
 	cfg->interface[cfg->interfaces++] = new;
 	return 0;
 }

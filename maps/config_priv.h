@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files of config_*.c share and nobody else needs: memory that never fails, growing
- * arrays, and the index of listeners.
+ * What the files of config_*.c share and nobody else needs: the index of listeners, above all.
  */
 #ifndef POISE_CONFIG_PRIV_H
 #define POISE_CONFIG_PRIV_H
 
 #include "config.h"
-
-/* As calloc and realloc; abort when memory is out. */
-void *config_alloc(size_t size);
-void *config_realloc(void *old, size_t size);
-/* Makes room for one more entry of this size in array, doubling. Returns the array. */
-void *config_grow(void *array, size_t used, size_t *room, size_t entry);
+#include "memory.h"
 
 /* Whether a device can be named so. */
 int config_device(const char *name, struct poise_error *err);

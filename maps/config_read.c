@@ -17,7 +17,7 @@ static int read_all(int fd, char **text, size_t *length)
 {
 	size_t room = FIRST_READ;
 
-	*text = config_alloc(room);
+	*text = memory_alloc(room);
 	*length = 0;
 	for (;;) {
 		ssize_t n = read(fd, *text + *length, room - *length);
@@ -31,7 +31,7 @@ static int read_all(int fd, char **text, size_t *length)
 			return 0;
 		if (*length == room) {
 			room *= 2;
-			*text = config_realloc(*text, room);
+			*text = memory_realloc(*text, room);
 		}
 	}
 }

@@ -73,7 +73,7 @@ static int name_cmp(const void *a, const void *b)
 
 static int check_names(const struct config_service *svc, struct poise_error *err)
 {
-	const struct config_member **named = config_alloc(svc->members * sizeof(*named));
+	const struct config_member **named = memory_alloc(svc->members * sizeof(*named));
 	const struct config_member *twin = NULL;
 	char other[POISE_ENDPOINT_TEXT];
 	size_t n = 0, i;
@@ -109,7 +109,7 @@ static int server_id_cmp(const void *a, const void *b)
 /* Packets could not tell two backends with one id apart, and never meet one that has no room. */
 static int check_server_ids(const struct config_service *svc, struct poise_error *err)
 {
-	const struct config_member **with = config_alloc(svc->members * sizeof(*with));
+	const struct config_member **with = memory_alloc(svc->members * sizeof(*with));
 	__u64 most = (1ull << 8 * svc->conf.quic_length) - 1;
 	const struct config_member *bad = NULL;
 	char other[POISE_ENDPOINT_TEXT];

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "clock.h"
 #include "hash.h"
 #include "instance.h"
@@ -182,12 +183,7 @@ static void try_word(const struct search *s, __u32 bucket, __u64 word, struct fo
 		if (!poise_flow_ports(s->client, &s->l->addr, high + low, s->l->proto, key[0],
 				      key[1], &ports))
 			continue;
-		if (f->n == f->room) {
-			f->room = f->room ? 2 * f->room : 64;
-			f->flow = realloc(f->flow, f->room * sizeof(*f->flow));
-			if (!f->flow)
-				abort();
-		}
+		f->flow = memory_grow(f->flow, f->n, &f->room, sizeof(*f->flow));
 		f->flow[f->n++] =
 			(struct instance_client_flow){word, (__u16)ports, (__u16)(ports >> 16)};
 	}

@@ -4,20 +4,14 @@
  */
 #include <stdlib.h>
 
+#include "memory.h"
 #include "gaps.h"
-
-#define FIRST_ROOM 64
 
 void gaps_add(struct gaps *g, __u32 at, __u32 count)
 {
 	if (!at || !count)
 		return;
-	if (g->n == g->room) {
-		g->room = g->room ? 2 * g->room : FIRST_ROOM;
-		g->gap = realloc(g->gap, g->room * sizeof(*g->gap));
-		if (!g->gap)
-			abort();
-	}
+	g->gap = memory_grow(g->gap, g->n, &g->room, sizeof(*g->gap));
 	g->gap[g->n++] = (struct gap){at, count};
 }
 

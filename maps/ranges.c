@@ -128,7 +128,7 @@ int ranges_add(struct ranges *list, const char *text, struct poise_error *err)
 	if (list->n == POISE_RANGES_MAX)
 		return poise_fail(err, POISE_E_FULL, "more than %d prefixes, the most of a service",
 				  POISE_RANGES_MAX);
-	list->range = config_realloc(list->range, (list->n + 1) * sizeof(*list->range));
+	list->range = memory_realloc(list->range, (list->n + 1) * sizeof(*list->range));
 	memmove(&list->range[at + 1], &list->range[at], (list->n++ - at) * sizeof(*list->range));
 	list->range[at] = new;
 	return 0;
@@ -136,7 +136,7 @@ int ranges_add(struct ranges *list, const char *text, struct poise_error *err)
 
 int ranges_set(struct ranges *list, const char *text, struct poise_error *err)
 {
-	char *words = config_alloc(strlen(text) + 1), *rest = words, *word;
+	char *words = memory_alloc(strlen(text) + 1), *rest = words, *word;
 	struct ranges new = {0};
 	int failed = 0;
 
@@ -164,7 +164,7 @@ void ranges_copy(struct ranges *to, const struct ranges *from)
 	struct poise_range *range = NULL;
 
 	if (from->n) {
-		range = config_realloc(NULL, from->n * sizeof(*range));
+		range = memory_realloc(NULL, from->n * sizeof(*range));
 		memcpy(range, from->range, from->n * sizeof(*range));
 	}
 	free(to->range);

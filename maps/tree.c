@@ -76,7 +76,7 @@ static int fail_at(struct builder *b, int line, const char *why)
 
 static struct tree_node *node_new(struct builder *b, enum tree_kind kind, const yaml_event_t *e)
 {
-	struct tree_node *n = config_alloc(sizeof(*n));
+	struct tree_node *n = memory_alloc(sizeof(*n));
 
 	n->kind = kind;
 	n->line = (int)e->start_mark.line + 1;
@@ -88,7 +88,7 @@ static struct tree_node *node_new(struct builder *b, enum tree_kind kind, const 
 
 static void append(struct tree_node *to, struct tree_node *n)
 {
-	to->item = config_grow(to->item, to->items, &to->room, sizeof(*to->item));
+	to->item = memory_grow(to->item, to->items, &to->room, sizeof(*to->item));
 	to->item[to->items++] = n;
 }
 
@@ -192,7 +192,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *e)
 	struct tree_node *n = node_new(b, TREE_TEXT, e);
 	size_t length = e->data.scalar.length;
 
-	n->text = config_alloc(length + 1);
+	n->text = memory_alloc(length + 1);
 	memcpy(n->text, e->data.scalar.value, length);
 	n->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	if (strlen(n->text) != length)
@@ -320,7 +320,7 @@ struct tree *tree_read(const char *text, size_t length, struct poise_error *err)
 	struct poise_error ignored = {0};
 	struct builder b = {.err = err ? err : &ignored};
 
-	b.tree = config_alloc(sizeof(*b.tree));
+	b.tree = memory_alloc(sizeof(*b.tree));
 	if (build(&b, text, length)) {
 		tree_free(b.tree);
 		b.tree = NULL;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "../../maps/memory.h"
 #include "../../maps/clock.h"
 #include "checker.h"
 
@@ -64,12 +65,7 @@ static void on_told(void *ctx, struct target *t, bool changed)
 	publish(c, t);
 	if (!changed)
 		return;
-	if (c->changes == c->room) {
-		c->room = c->room ? 2 * c->room : 64;
-		c->change = realloc(c->change, c->room * sizeof(*c->change));
-		if (!c->change)
-			abort();
-	}
+	c->change = memory_grow(c->change, c->changes, &c->room, sizeof(*c->change));
 	c->change[c->changes++] = (struct instance_health){
 		.member = t->about.member,
 		.service = t->about.service,

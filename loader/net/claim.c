@@ -11,6 +11,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "../../maps/memory.h"
 #include "../../maps/text.h"
 #include "announce.h"
 #include "claim.h"
@@ -41,12 +42,7 @@ static void take_in(void *ctx, const struct nlmsghdr *h)
 	new.ifindex = ifa->ifa_index;
 	if (tb[IFA_PROTO] && mnl_attr_get_payload_len(tb[IFA_PROTO]) >= sizeof(new.proto))
 		new.proto = mnl_attr_get_u8(tb[IFA_PROTO]);
-	if (l->count == l->room) {
-		l->room = l->room ? 2 * l->room : 64;
-		l->at = realloc(l->at, l->room * sizeof(*l->at));
-		if (!l->at)
-			abort();
-	}
+	l->at = memory_grow(l->at, l->count, &l->room, sizeof(*l->at));
 	l->at[l->count++] = new;
 }
 

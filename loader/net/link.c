@@ -9,6 +9,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "../../maps/memory.h"
 #include "cache.h"
 
 /* Where ifindex is, or belongs. */
@@ -56,15 +57,7 @@ static int link_put(struct net_links *l, const struct net_link *new)
 		l->at[k] = *new;
 		return 1;
 	}
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 16;
-		void *at = realloc(l->at, room * sizeof(l->at[0]));
-
-		if (!at)
-			abort();
-		l->at = at;
-		l->room = room;
-	}
+	l->at = memory_grow(l->at, l->count, &l->room, sizeof(*l->at));
 	memmove(&l->at[k + 1], &l->at[k], (l->count - k) * sizeof(l->at[0]));
 	l->at[k] = *new;
 	l->count++;

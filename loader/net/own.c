@@ -8,6 +8,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "../../maps/memory.h"
 #include "../../maps/text.h"
 #include "claim.h"
 #include "own.h"
@@ -22,12 +23,7 @@
 void own_places_add(struct own_places *p, const union poise_addr *addr, unsigned int bits,
 		    unsigned int ifindex)
 {
-	if (p->count == p->room) {
-		p->room = p->room ? 2 * p->room : 64;
-		p->at = realloc(p->at, p->room * sizeof(*p->at));
-		if (!p->at)
-			abort();
-	}
+	p->at = memory_grow(p->at, p->count, &p->room, sizeof(*p->at));
 	p->at[p->count++] = (struct own_place){.addr = *addr, .ifindex = ifindex, .bits = bits};
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../maps/memory.h"
 #include "../../maps/events.h"
 #include "../../maps/text.h"
 #include "hop.h"
@@ -65,15 +66,7 @@ int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum
 
 static struct net_change *plan_add(struct net_plan *plan)
 {
-	if (plan->count == plan->room) {
-		size_t room = plan->room ? plan->room * 2 : 64;
-		void *change = realloc(plan->change, room * sizeof(plan->change[0]));
-
-		if (!change)
-			abort();
-		plan->change = change;
-		plan->room = room;
-	}
+	plan->change = memory_grow(plan->change, plan->count, &plan->room, sizeof(*plan->change));
 	return &plan->change[plan->count++];
 }
 

@@ -9,6 +9,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "../../maps/memory.h"
 #include "../../maps/hash.h"
 #include "../../maps/text.h"
 #include "socket.h"
@@ -32,12 +33,7 @@ struct unreach {
 
 static void add(struct addrs *l, const union poise_addr *addr)
 {
-	if (l->count == l->room) {
-		l->room = l->room ? 2 * l->room : 64;
-		l->at = realloc(l->at, l->room * sizeof(*l->at));
-		if (!l->at)
-			abort();
-	}
+	l->at = memory_grow(l->at, l->count, &l->room, sizeof(*l->at));
 	l->at[l->count++] = *addr;
 }
 
