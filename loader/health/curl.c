@@ -119,13 +119,8 @@ int prober_curl_open(struct prober *r)
 	return 0;
 }
 
-static void on_timer_closed(uv_handle_t *handle)
-{
-	free(handle->data); /* the prober */
-}
-
 void prober_curl_close(struct prober *r)
 {
 	curl_multi_cleanup(r->multi);
-	uv_close((uv_handle_t *)&r->curl_timer, on_timer_closed);
+	uv_close((uv_handle_t *)&r->curl_timer, prober_closed);
 }

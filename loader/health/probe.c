@@ -9,6 +9,10 @@
 
 #define NS_PER_US 1000
 
+/* Probes that begin in a turn of the loop, before it looks at sockets again: two thousand at once
+ * would hold up answers for a second. */
+#define BEGIN_MAX 16
+
 static const struct probe_kind *const kinds[POISE_CHECKS] = {
 	[POISE_CHECK_TCP] = &probe_tcp,	   [POISE_CHECK_HTTP] = &probe_http,
 	[POISE_CHECK_HTTPS] = &probe_http, [POISE_CHECK_UDP] = &probe_udp,
@@ -16,17 +20,74 @@ static const struct probe_kind *const kinds[POISE_CHECKS] = {
 	[POISE_CHECK_GRPC] = &probe_grpc,  [POISE_CHECK_EXEC] = &probe_exec,
 };
 
+static void on_idle(uv_idle_t *idle);
+
+static void queue(struct probe *p)
+{
+	struct prober *r = p->prober;
+
+	*r->end = p;
+	r->end = &p->next;
+	uv_idle_start(&r->idle, on_idle);
+}
+
+static void unqueue(struct probe *p)
+{
+	struct prober *r = p->prober;
+	struct probe **at = &r->begin;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	if (!p->next)
+		r->end = at;
+	p->next = NULL;
+}
+
+static void begin(struct probe *p)
+{
+	p->begun = true;
+	p->began = uv_hrtime();
+	probe_time(p);
+	p->kind->open(p);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+	struct prober *r = idle->data;
+
+	for (int n = 0; n < BEGIN_MAX && r->begin; n++) {
+		struct probe *p = r->begin;
+
+		unqueue(p);
+		begin(p);
+	}
+	if (!r->begin)
+		uv_idle_stop(idle);
+}
+
 struct prober *prober_new(uv_loop_t *loop)
 {
 	struct prober *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->loop = loop;
-	if (!prober_curl_open(r))
-		return r;
-	free(r);
-	return NULL;
+	*r = (struct prober){.loop = loop, .end = &r->begin, .handles = 2};
+	if (prober_curl_open(r)) {
+		free(r);
+		return NULL;
+	}
+	uv_idle_init(loop, &r->idle);
+	r->idle.data = r;
+	return r;
+}
+
+void prober_closed(uv_handle_t *handle)
+{
+	struct prober *r = handle->data;
+
+	if (!--r->handles)
+		free(r);
 }
 
 void prober_use(struct prober *r, const struct instance *i)
@@ -36,8 +97,10 @@ void prober_use(struct prober *r, const struct instance *i)
 
 void prober_free(struct prober *r)
 {
-	if (r)
-		prober_curl_close(r);
+	if (!r)
+		return;
+	prober_curl_close(r);
+	uv_close((uv_handle_t *)&r->idle, prober_closed);
 }
 
 void probe_closed(uv_handle_t *handle)
@@ -55,7 +118,7 @@ void probe_closed(uv_handle_t *handle)
 static void release(struct probe *p)
 {
 	why_end(p);
-	if (p->kind->close)
+	if (p->begun && p->kind->close)
 		p->kind->close(p);
 	uv_close((uv_handle_t *)&p->timer, probe_closed);
 	if (p->poll.data)
@@ -75,6 +138,12 @@ static void on_timer(uv_timer_t *timer)
 
 	if (!p->ended && why_ask(p)) {
 		uv_timer_start(timer, on_timer, p->want.conf->timeout - half(p), 0);
+		return;
+	}
+	/* The loop may have been held up, and the answer be there: it is looked for once more. */
+	if (!p->ended && !p->looked) {
+		p->looked = true;
+		uv_timer_start(timer, on_timer, 1, 0);
 		return;
 	}
 	if (!p->ended)
@@ -120,7 +189,6 @@ struct probe *probe_start(struct prober *r, const struct probe_want *want, probe
 		.want = *want,
 		.done = done,
 		.ctx = ctx,
-		.began = uv_hrtime(),
 		.doing = "connect",
 		.fd = -1,
 		.socket = -1,
@@ -131,13 +199,14 @@ struct probe *probe_start(struct prober *r, const struct probe_want *want, probe
 			  __atomic_load_n(&r->instance->meta->probes, __ATOMIC_RELAXED);
 	uv_timer_init(r->loop, &p->timer);
 	p->timer.data = p;
-	probe_time(p);
-	p->kind->open(p);
+	queue(p);
 	return p;
 }
 
 void probe_cancel(struct probe *p)
 {
+	if (!p->begun)
+		unqueue(p);
 	p->ended = true;
 	uv_timer_stop(&p->timer);
 	release(p);

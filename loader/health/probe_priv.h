@@ -16,6 +16,9 @@ struct prober {
 	uv_loop_t *loop;
 	const struct instance *instance; /* NULL: no probe goes by clients' way */
 	__u32 turn;			 /* of entries in its map of probes */
+	uv_idle_t idle;			 /* active while probes wait to begin */
+	struct probe *begin, **end;	 /* those */
+	int handles;			 /* open handles of the loop */
 	CURLM *multi;
 	uv_timer_t curl_timer;
 	int running;		    /* commands of type exec, with those killed */
@@ -43,7 +46,8 @@ struct probe {
 	void *ctx;
 	__u64 began; /* uv_hrtime */
 	struct probe_result result;
-	bool ended;
+	bool begun, ended;
+	bool looked;	   /* in vain, when the time was over */
 	const char *doing; /* what the time-out would interrupt: "connect" */
 	uv_timer_t timer;
 	int handles;		   /* open handles of the loop; the probe goes with the last */
@@ -68,7 +72,7 @@ struct probe {
 	int out;	    /* what the command prints */
 	uv_poll_t out_poll; /* .data NULL: not watched */
 	bool waits;
-	struct probe *next; /* that waits */
+	struct probe *next; /* that waits, to begin or as a command */
 };
 
 /* The answer, in words; later ones are ignored. Nothing of p may be touched after it returned to
@@ -117,8 +121,9 @@ enum probe_said probe_grpc_said(const void *answer, size_t length, char words[PR
 void probe_exec_line(char *text, size_t length);
 
 int prober_curl_open(struct prober *r);
-/* Frees r, too. */
 void prober_curl_close(struct prober *r);
+/* A handle of r's is closed: r goes with the last. */
+void prober_closed(uv_handle_t *handle);
 /* A transfer of curl's has come to its end. */
 void probe_transfer_end(struct probe *p, CURLcode code);
 

@@ -53,11 +53,16 @@ static void on_result(void *ctx, const struct probe_result *result)
 	struct target *t = ctx;
 	struct state_rules r = rules(t);
 	bool changed;
+	__u32 wait;
 
 	t->probe = NULL;
 	t->last = *result;
 	changed = state_result(&t->state, &r, result->good, now_ms());
-	next_at(t, t->began + state_wait(&t->state, &r, chance()));
+	wait = state_wait(&t->state, &r, chance());
+	if (!t->spread)
+		wait = (__u32)((__u64)wait * chance() >> 32);
+	t->spread = true;
+	next_at(t, t->began + wait);
 	t->told(t->ctx, t, changed);
 }
 
@@ -106,7 +111,8 @@ struct target *target_start(struct prober *r, uv_loop_t *loop, const struct targ
 	state_init(&t->state, known, now);
 	uv_timer_init(loop, &t->timer);
 	t->timer.data = t;
-	if (t->state.health != POISE_HEALTH_CHECKING)
+	t->spread = t->state.health != POISE_HEALTH_CHECKING;
+	if (t->spread)
 		now += (__u64)about->conf.interval * chance() >> 32;
 	next_at(t, now);
 	return t;
@@ -142,6 +148,7 @@ void target_change(struct target *t, const struct target_about *about)
 	if (!asks_the_same(&t->about, about))
 		t->state.good = t->state.bad = 0;
 	t->about = *about;
+	t->spread = false;
 	next_at(t, 0);
 }
 

@@ -34,6 +34,7 @@ struct target {
 	struct prober *prober;
 	struct probe *probe; /* under way; NULL: waits for its timer */
 	__u64 began;	     /* of the last probe, ms */
+	bool spread;	     /* among those that began at once with it: by its first wait */
 	__u64 hop_until;     /* the first probe waits for a next hop; 0: it never had to */
 	uv_timer_t timer;
 };

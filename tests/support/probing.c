@@ -142,7 +142,7 @@ size_t probing_ask(enum poise_check type, int family, __u16 port,
 	cr_assert_lt(begun, PROBING_MOST);
 	*conf = like ? *like : (struct poise_health_conf){0};
 	conf->type = type;
-	conf->timeout = PROBING_TIMEOUT;
+	conf->timeout = conf->timeout ?: PROBING_TIMEOUT;
 	if (!conf->status[0])
 		strcpy(conf->status, "200-399");
 	cr_assert_eq(poise_parse_addr(family == AF_INET ? "127.0.0.1" : "::1", &want.addr, NULL),

@@ -51,7 +51,8 @@ extern struct prober *probing_prober;
 void probing_begin(void);
 void probing_end(void);
 
-/* Begins a probe of the port, its time-out PROBING_TIMEOUT; the number of its result. */
+/* Begins a probe of the port, its time-out PROBING_TIMEOUT if `like` says none; the number of its
+ * result. */
 size_t probing_ask(enum poise_check type, int family, __u16 port,
 		   const struct poise_health_conf *like);
 /* Until all have ended. */

@@ -59,7 +59,7 @@ Test(health_exec, exec)
 Test(health_exec, commands_wait_for_their_turn)
 {
 	for (int n = 0; n < 32; n++) {
-		struct poise_health_conf conf = {.command = "sleep 0.25"};
+		struct poise_health_conf conf = {.command = "sleep 0.55", .timeout = 1000};
 
 		probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &conf);
 	}
