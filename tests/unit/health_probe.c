@@ -30,6 +30,40 @@ Test(health_probe, tcp)
 	}
 }
 
+static void *answer_late(void *arg)
+{
+	struct server *s = arg;
+	struct sockaddr_storage from;
+	socklen_t size = sizeof(from);
+	char in[64];
+	ssize_t got = recvfrom(s->fd, in, sizeof(in), 0, (struct sockaddr *)&from, &size);
+
+	usleep(20000);
+	if (got > 0)
+		sendto(s->fd, in, (size_t)got, 0, (struct sockaddr *)&from, size);
+	return NULL;
+}
+
+/* The machine holds us up for longer than the time-out, and the answer is there when we go on. */
+Test(health_probe, an_answer_that_waited_for_us_counts)
+{
+	struct poise_health_conf conf = {.timeout = 150, .send = "ping"};
+
+	for (size_t f = 0; f < 2; f++) {
+		struct server late = {0};
+		size_t n;
+
+		server_udp(&late, probing_families[f], answer_late);
+		n = probing_ask(POISE_CHECK_UDP, probing_families[f], late.port, &conf);
+		uv_run(&probing_loop, UV_RUN_NOWAIT);
+		pthread_join(late.thread, NULL);
+		usleep(1000 * conf.timeout);
+		probing_run();
+		probing_expect(n, true, "udp answered");
+		close(late.fd);
+	}
+}
+
 static void on_done(void *ctx, const struct probe_result *result)
 {
 	(void)result;
