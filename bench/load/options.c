@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The command line of load. What is wrong with it is said before anything is sent, and room is made
+ * for all that will be kept, so that nothing but the load happens while it runs.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

@@ -146,7 +146,7 @@ Test(load, what_fails_is_counted_by_what_went_wrong, .init = setup, .fini = tear
 	said = load(1, "tcp " ECHOD " --count 10 --group 4");
 	cr_assert(number(said, "failed", "misdirected") == 10);
 	cr_assert(number(said, "clients_served", NULL) == 0);
-	said = load(1, "kept 10.0.0.1:7001 --count 10 --rate 1000 --timeout 0.2 --clients 10");
+	said = load(1, "kept 10.0.0.1:7001 --count 10 --rate 1000 --timeout 1 --clients 10");
 	cr_assert(number(said, "failed", "no-answer") == 10, "%s",
 		  json_object_to_json_string(said));
 	said = load(1, "tcp 10.0.0.1:7002 --count 10");
