@@ -127,21 +127,59 @@ static int send_one(const union poise_addr *addr, unsigned int ifindex, const ch
 	return sent < 0 ? -1 : 1;
 }
 
-/* False if the kernel will not be told. */
-static bool notify_on_up(const char *device, bool v4)
+/* ---- the kernel's own word
+ * ---------------------------------------------------------------------*/
+
+/* To the kernel any number but 0 means yes; this one says that it was us. */
+#define NOTIFY_OURS "2"
+
+static int notify_open(const char *device, bool v4, int flags)
 {
 	char path[128];
-	int fd;
-	bool told;
 
 	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", v4 ? "ipv4" : "ipv6", device,
 		 v4 ? "arp_notify" : "ndisc_notify");
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* Its first digit; 0 where there is none to be read. */
+static char notify_now(const char *device, bool v4)
+{
+	int fd = notify_open(device, v4, O_RDONLY);
+	char digit;
+	ssize_t n;
+
 	if (fd < 0)
-		return false;
-	told = write(fd, "1", 1) == 1;
+		return 0;
+	n = read(fd, &digit, 1);
 	close(fd);
-	return told;
+	return n == 1 ? digit : 0;
+}
+
+static bool notify_set(const char *device, bool v4, const char *value)
+{
+	int fd = notify_open(device, v4, O_WRONLY);
+	bool set = fd >= 0 && write(fd, value, 1) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return set;
+}
+
+/* False if the kernel will not be told. A kernel may take no other number than 1. */
+static bool notify_on_up(const char *device, bool v4)
+{
+	char now = notify_now(device, v4);
+
+	if (now && now != '0')
+		return true;
+	return now && (notify_set(device, v4, NOTIFY_OURS) || notify_set(device, v4, "1"));
+}
+
+void announce_end(const char *device, bool v4)
+{
+	if (notify_now(device, v4) == NOTIFY_OURS[0])
+		notify_set(device, v4, "0");
 }
 
 void announce(const union poise_addr *addr, unsigned int ifindex, const char *device,

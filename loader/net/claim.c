@@ -233,6 +233,28 @@ static bool note(struct settler *s, struct config_address *a, bool off)
 	return memcmp(&old, &a->conf, sizeof(old)) != 0;
 }
 
+static bool claims_any(const struct config *cfg, bool v4, const char *device)
+{
+	for (size_t i = 0; i < cfg->addresses; i++) {
+		const struct config_address *a = &cfg->address[i];
+
+		if (!config_address_leaving(a) && !strcmp(a->conf.device, device) &&
+		    poise_addr_is4(&a->conf.addr) == v4)
+			return true;
+	}
+	return false;
+}
+
+/* For an address that is claimed on a device no longer: was it the last of its family there? */
+static void end_announcing(const struct config *cfg, const struct config_address *a)
+{
+	const char *device = a->conf.was[0] ? a->conf.was : a->conf.device;
+	bool v4 = poise_addr_is4(&a->conf.addr);
+
+	if (device[0] && !claims_any(cfg, v4, device))
+		announce_end(device, v4);
+}
+
 int net_claims_settle(struct net *n, struct config *cfg, net_claim_say how, void *ctx,
 		      struct poise_error *err)
 {
@@ -252,6 +274,8 @@ int net_claims_settle(struct net *n, struct config *cfg, net_claim_say how, void
 	for (size_t i = cfg->addresses; i-- > 0;) {
 		struct config_address *a = &cfg->address[i];
 
+		if (off[i])
+			end_announcing(cfg, a);
 		if (!config_address_leaving(a)) {
 			changed += note(&s, a, off[i]);
 		} else if (off[i]) {

@@ -64,6 +64,35 @@ Test(address, claimed_and_released)
 	host_must(&h, "map check");
 }
 
+static void expect_notify(const char *setting, int value)
+{
+	cr_assert_eq(host_run(&h, "test $(sysctl -n net.%s) = %d", setting, value), 0, "%s: not %d",
+		     setting, value);
+}
+
+/* What the device is told, to announce it whenever its link comes up, goes with the last claim;
+ * what somebody else told it stays. */
+Test(address, settings_of_the_device_go_with_the_last)
+{
+	cr_assert_eq(host_run(&h, "sysctl -qw net.ipv6.conf.e0.ndisc_notify=1"), 0);
+	expect_notify("ipv4.conf.e0.arp_notify", 0);
+	host_must(&h, "address claim " FOUR " e0");
+	host_must(&h, "address claim 192.0.2.11 e0");
+	host_must(&h, "address claim " SIX " e0");
+	expect_notify("ipv4.conf.e0.arp_notify", 2);
+	expect_notify("ipv6.conf.e0.ndisc_notify", 1);
+	host_must(&h, "address release " FOUR);
+	expect_notify("ipv4.conf.e0.arp_notify", 2);
+	host_must(&h, "address claim 192.0.2.11 lo");
+	expect_notify("ipv4.conf.e0.arp_notify", 0);
+	host_must(&h, "address claim 192.0.2.11 e0");
+	expect_notify("ipv4.conf.e0.arp_notify", 2);
+	host_must(&h, "address release " SIX);
+	expect_notify("ipv6.conf.e0.ndisc_notify", 1);
+	host_must(&h, "address release 192.0.2.11");
+	expect_notify("ipv4.conf.e0.arp_notify", 0);
+}
+
 /* Somebody else's, on whatever prefix, stays whatever is said to poise. */
 /* A service says what leads its addresses here. */
 Test(address, what_leads_here)
