@@ -87,6 +87,26 @@ Test(forward, ipip_6_in_4)
 	real_traffic(&(struct site){.ipip = true}, SITE_VIP6, 4);
 }
 
+Test(forward, nat_4_to_4)
+{
+	real_traffic(&(struct site){.nat = true}, SITE_VIP4, 4);
+}
+
+Test(forward, nat_6_to_6_through_two_devices)
+{
+	real_traffic(&(struct site){.nat = true, .arms = 2}, SITE_VIP6, 6);
+}
+
+Test(forward, nat_4_to_6)
+{
+	real_traffic(&(struct site){.nat = true}, SITE_VIP4, 6);
+}
+
+Test(forward, nat_6_to_4)
+{
+	real_traffic(&(struct site){.nat = true}, SITE_VIP6, 4);
+}
+
 Test(forward, gue_4_in_4)
 {
 	real_traffic(&(struct site){.gue = true}, SITE_VIP4, 4);

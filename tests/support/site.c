@@ -6,9 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *mode(const struct site *s)
+/* As the lab is laid out. */
+static const char *layout(const struct site *s)
 {
 	return s->ipip ? "ipip" : s->gue ? "gue" : "l2";
+}
+
+static const char *mode(const struct site *s)
+{
+	return s->nat ? "nat" : layout(s);
 }
 
 void site_up(struct site *s)
@@ -19,7 +25,7 @@ void site_up(struct site *s)
 	cr_assert_leq(s->backends, SITE_MOST);
 	s->arms = s->arms ?: 1;
 	used = snprintf(options, sizeof(options), "--clients %d --backends %d --mode %s --arms %d",
-			s->clients ?: 1, s->backends, mode(s), s->arms);
+			s->clients ?: 1, s->backends, layout(s), s->arms);
 	if (s->mtu)
 		snprintf(options + used, sizeof(options) - (size_t)used, " --mtu %d", s->mtu);
 	lab_up(&s->lab, options);
@@ -38,11 +44,17 @@ void site_up(struct site *s)
 
 void site_serve(struct site *s, int n)
 {
-	char node[16];
+	char node[16], own[32];
 
 	snprintf(node, sizeof(node), "b%d", n);
-	s->serve[n] =
-		lab_serve(&s->lab, node, "serve %s " SITE_VIP4 ":9000 [" SITE_VIP6 "]:9000", node);
+	if (!s->nat) {
+		s->serve[n] = lab_serve(&s->lab, node,
+					"serve %s " SITE_VIP4 ":9000 [" SITE_VIP6 "]:9000", node);
+		return;
+	}
+	snprintf(own, sizeof(own), "%s", site_backend(s, n, 4));
+	s->serve[n] = lab_serve(&s->lab, node, "serve %s %s:9000 [%s]:9000", node, own,
+				site_backend(s, n, 6));
 }
 
 void site_unserve(struct site *s, int n)

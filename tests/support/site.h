@@ -21,8 +21,9 @@
 struct site {
 	struct lab lab;
 	int backends;
-	bool ipip; /* else gue, else l2 */
+	bool ipip; /* else gue, else nat, else l2 */
 	bool gue;
+	bool nat; /* in the network of l2 */
 	const char *keys; /* more of the service, as `service add` takes it; NULL none */
 	int clients;	  /* 0: one */
 	int arms;
