@@ -15,6 +15,8 @@
 
 #define ICMP_HEADER 8
 #define ICMP_QUOTED 8 /* bytes of the quoted transport header (RFC 792) */
+/* Beyond every reason: of a service of mode nat (nat_icmp.h). */
+#define ICMP_NAT (DROP_BIT | (POISE_REASON_SLOTS + 3))
 
 /* Types of both families, as bits. */
 #define ICMP4_ERRORS (1u << 3 | 1u << 11 | 1u << 12)	     /* unreachable, time, parameter */
@@ -165,6 +167,8 @@ static __always_inline answer_t icmp_error(struct xdp_md *ctx, struct packet *p,
 	rec = listener_find(p);
 	if (!rec)
 		return 0;
+	if (rec->flags & POISE_S_LINKS)
+		return ICMP_NAT;
 	if (ranges_denied(p, rec))
 		return DROP(SOURCE);
 	return p->ttl <= 1 ? DROP(TTL) : icmp_member(p, rec);

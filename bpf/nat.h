@@ -363,6 +363,17 @@ __noinline int nat_not(struct xdp_md *ctx, answer_t why)
 	return answer(ctx, p.service, why, ASKED(&p));
 }
 
+/* What a client's packet becomes. */
+static __always_inline void nat_becomes(__u32 at, const struct poise_slot *s,
+					const struct poise_way *w, const struct poise_member *m,
+					struct rewrite *is)
+{
+	is->src = w->source;
+	is->dst = m->addr;
+	is->ports = bpf_htons(at % POISE_PORTS) | (__u32)nat_port(m, s->ports) << 16;
+	is->six = !!(m->flags & POISE_F_V6);
+}
+
 /* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
 static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
 {
@@ -388,10 +399,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	path = bpf_map_lookup_elem(&paths, &out);
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
-	is.src = w->source;
-	is.dst = m->addr;
-	is.ports = bpf_htons(at % POISE_PORTS) | (__u32)nat_port(m, p->ports) << 16;
-	is.six = !!(m->flags & POISE_F_V6);
+	nat_becomes(at, s, w, m, &is);
 	failed = translate(ctx, p, path, nexthop, &is);
 	if (UNLIKELY(failed))
 		return (int)failed;

@@ -113,6 +113,26 @@ static __always_inline __u32 back_slot(const struct packet *p)
 	return at && s && back_plain(p, ONCE(s->head)) ? at : 0;
 }
 
+/* What a backend's packet becomes, and how it leaves: the next hop. */
+static __always_inline __u64 back_becomes(const struct poise_slot *s, const struct poise_way *w,
+					  struct poise_path *path, struct rewrite *is)
+{
+	path->ifindex = w->ifindex;
+	path->mtu = s->mtu;
+	path->vlans = !!s->tpid[0] + !!s->tpid[1];
+	for (int i = 0; i < POISE_PATH_MAX_VLANS; i++) {
+		path->vlan[i] = s->vlan[i];
+		path->tpid[i] = s->tpid[i];
+	}
+	*(__u32 *)path->smac = w->mac12 << 16 | w->mac0;
+	*(__u16 *)(path->smac + 4) = w->mac12 >> 16;
+	is->src = s->address;
+	is->dst = s->client;
+	is->ports = s->ports >> 16 | s->ports << 16;
+	is->six = s->client.q[0] || s->client.w[2] != bpf_htonl(0xffff);
+	return (__u64)w->mac5 << 32 | w->mac34;
+}
+
 /* Back to the client; XDP_*, or why not, which is negative. */
 static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
 {
@@ -125,26 +145,14 @@ static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p,
 
 	if (!s || !w)
 		return (int)DROP(BROKEN);
-	path.mtu = s->mtu;
-	path.vlans = !!s->tpid[0] + !!s->tpid[1];
-	for (int i = 0; i < POISE_PATH_MAX_VLANS; i++) {
-		path.vlan[i] = s->vlan[i];
-		path.tpid[i] = s->tpid[i];
-	}
-	nexthop = (__u64)w->mac5 << 32 | w->mac34;
-	*(__u32 *)path.smac = w->mac12 << 16 | w->mac0;
-	*(__u16 *)(path.smac + 4) = w->mac12 >> 16;
-	is.src = s->address;
-	is.dst = s->client;
-	is.ports = s->ports >> 16 | s->ports << 16;
-	is.six = s->client.q[0] || s->client.w[2] != bpf_htonl(0xffff);
+	nexthop = back_becomes(s, w, &path, &is);
 	failed = translate(ctx, p, &path, nexthop, &is);
 	if (UNLIKELY(failed))
 		return (int)failed;
 	count_reason(s->service, POISE_R_REPLY);
-	if (LIKELY(w->ifindex == ctx->ingress_ifindex))
+	if (LIKELY(path.ifindex == ctx->ingress_ifindex))
 		return XDP_TX;
-	return bpf_redirect(w->ifindex, 0);
+	return bpf_redirect(path.ifindex, 0);
 }
 
 /* The slot of an answer, as it goes on; why the packet does not; or 0: it is none. */

@@ -113,6 +113,13 @@ int poise_nat_back_closely(struct xdp_md *ctx)
 	return verdict < 0 ? back_not(ctx, service, verdict) : verdict;
 }
 
+/* ICMP errors about either (nat_icmp.h). */
+SEC("xdp")
+int poise_nat_icmp(struct xdp_md *ctx)
+{
+	return nat_icmp(ctx);
+}
+
 /* Frees what is over in a part of the flow table (struct poise_sweep). */
 SEC("syscall")
 int poise_sweep(struct poise_sweep *io)

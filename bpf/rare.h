@@ -12,6 +12,7 @@
 #include "forward.h"
 #include "fragment.h"
 #include "icmp.h"
+#include "nat_icmp.h"
 #include "relay.h"
 
 /* Whom a fragment goes to, 0, or FRAGMENT_*. */
@@ -58,7 +59,7 @@ __noinline answer_t rare_icmp(struct xdp_md *ctx)
 	if (!parse_ip(ctx, &p, &l4) || p.proto != (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
 		return 0;
 	answer = icmp_error(ctx, &p, l4);
-	if (IS_DROP(answer))
+	if (IS_DROP(answer) && answer != ICMP_NAT)
 		count_reason(p.service, DROP_REASON(answer));
 	return answer;
 }
@@ -141,6 +142,10 @@ static __always_inline int rare(struct xdp_md *ctx)
 	if (member == FRAGMENT_NONE) {
 		event = POISE_R_ICMP_ERROR;
 		member = rare_icmp(ctx);
+		if (UNLIKELY(member == ICMP_NAT || (!member && nat_icmp_back(ctx)))) {
+			bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_ICMP);
+			return drop(0, DROP(BROKEN));
+		}
 		if (!member) {
 			int verdict = rare_outer(ctx);
 

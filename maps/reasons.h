@@ -26,7 +26,7 @@
 	R(PORT_BUSY, "port-busy",                                                                  \
 	  "mode nat: the backend knows an older connection by this port; the next SYN gets "       \
 	  "another")                                                                               \
-	R(NO_FLOW, "no-flow", "mode nat: a reset of a flow that is not known")
+	R(NO_FLOW, "no-flow", "mode nat: a reset, or an ICMP error, of a flow that is not known")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */
 #define POISE_EVENTS(R)                                                                            \
