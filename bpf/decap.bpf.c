@@ -11,6 +11,7 @@
  * Congestion marks on the outer header are carried inside as RFC 6040 section 4.2 says.
  */
 #include "checksum.h"
+#include "sum.h"
 #include "parse.h"
 #include <linux/pkt_cls.h>
 
@@ -40,8 +41,6 @@ struct {
 #define L2_MAX	 (ETH_HLEN + 2 * sizeof(struct vlan_tag))
 /* What must lie in one piece to be looked at: an outer header with all options, an inner one. */
 #define TC_HEADERS (ETH_HLEN + 60 + sizeof(struct udphdr) + sizeof(struct ipv6hdr))
-#define SUM_CHUNK  128		       /* bytes added up at a time, on the stack */
-#define SUM_CHUNKS (65536 / SUM_CHUNK) /* of the longest packet */
 
 /* What the inner header says afterwards, [inner][outer], of Not-ECT, ECT(1), ECT(0), CE. */
 const __u8 ecn_inside[4][4] = {
@@ -215,45 +214,6 @@ static __always_inline int decap_drop(const struct tunnel *t, int verdict)
 	return verdict;
 }
 
-/* Bytes of a packet being added up. */
-struct summing {
-	void *ctx;
-	__u32 at;
-	__u32 bytes;
-	__u64 sum;
-};
-
-/*
- * What `bytes` from offset `at` add up to, a chunk a call of bpf_loop. Places follow from the
- * index, which the verifier can take for any: it need not go through all rounds. What cannot be
- * read leaves the sum short, so wrong.
- */
-#define SUM(name, context, load_bytes)                                                             \
-	static long name##_chunk(__u32 index, struct summing *s)                                   \
-	{                                                                                          \
-		__u32 chunk[SUM_CHUNK / 4] = {}, done = index * SUM_CHUNK, more;                   \
-                                                                                                   \
-		if (done >= s->bytes)                                                              \
-			return 1;                                                                  \
-		more = s->bytes - done - 1; /* so that 6.1 sees: not 0 bytes */                    \
-		if (more >= SUM_CHUNK)                                                             \
-			more = SUM_CHUNK - 1;                                                      \
-		BOUND(more, SUM_CHUNK - 1);                                                        \
-		if (load_bytes(s->ctx, s->at + done, chunk, more + 1))                             \
-			return 1;                                                                  \
-		s->sum += (__u32)bpf_csum_diff(NULL, 0, chunk, SUM_CHUNK, 0);                      \
-		return 0;                                                                          \
-	}                                                                                          \
-                                                                                                   \
-	__noinline __u64 name(struct context *ctx, __u32 at, __u32 bytes)                          \
-	{                                                                                          \
-		struct summing s = {.ctx = ctx, .at = at, .bytes = bytes};                         \
-                                                                                                   \
-		bpf_loop(SUM_CHUNKS, name##_chunk, &s, 0);                                         \
-		return s.sum;                                                                      \
-	}
-
-SUM(sum_xdp, xdp_md, bpf_xdp_load_bytes)
 SUM(sum_tc, __sk_buff, bpf_skb_load_bytes)
 
 /* The UDP header and all behind it have the checksum they say, or say none; sum as above. */

@@ -375,7 +375,7 @@ static __always_inline void nat_becomes(__u32 at, const struct poise_slot *s,
 }
 
 /* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
-static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
+static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, __u32 at, bool sums)
 {
 	struct poise_slot *s = slot_get(at);
 	struct poise_way *w = way_get(at);
@@ -400,7 +400,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
 	nat_becomes(at, s, w, m, &is);
-	failed = translate(ctx, p, path, nexthop, &is);
+	failed = translate(ctx, p, path, nexthop, &is, sums);
 	if (UNLIKELY(failed))
 		return (int)failed;
 	count_packet(member, p->length);
@@ -458,7 +458,15 @@ __noinline int nat_closely_send(struct xdp_md *ctx, __u32 at)
 
 	if (!parse(ctx, &p) || !listener_find(&p))
 		return XDP_DROP;
-	return nat_send(ctx, &p, at);
+	return nat_send(ctx, &p, at, true);
+}
+
+/* Was the packet that this CPU looks at closely IPv4, so that it may lack a checksum now? */
+static __always_inline bool nat_was4(void)
+{
+	const struct nat *n = nat_get();
+
+	return n && !n->talk.client.q[0] && n->talk.client.w[2] == bpf_htonl(0xffff);
 }
 
 #endif

@@ -134,7 +134,8 @@ static __always_inline __u64 back_becomes(const struct poise_slot *s, const stru
 }
 
 /* Back to the client; XDP_*, or why not, which is negative. */
-static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p, __u32 at)
+static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p, __u32 at,
+				     bool sums)
 {
 	struct poise_slot *s = slot_get(at);
 	struct poise_way *w = way_get(at);
@@ -146,7 +147,7 @@ static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p,
 	if (!s || !w)
 		return (int)DROP(BROKEN);
 	nexthop = back_becomes(s, w, &path, &is);
-	failed = translate(ctx, p, &path, nexthop, &is);
+	failed = translate(ctx, p, &path, nexthop, &is, sums);
 	if (UNLIKELY(failed))
 		return (int)failed;
 	count_reason(s->service, POISE_R_REPLY);
@@ -179,11 +180,16 @@ static __always_inline answer_t back_closely(struct xdp_md *ctx, __u32 *service)
 	return failed ? failed : at;
 }
 
+/* Beside a verdict: the answer was IPv4. */
+#define BACK_WAS4 0x100
+
 __noinline int back_closely_send(struct xdp_md *ctx, __u32 at)
 {
 	struct packet p = {};
 
-	return parse(ctx, &p) ? back_send(ctx, &p, at) : XDP_DROP;
+	int verdict = parse(ctx, &p) ? back_send(ctx, &p, at, true) : XDP_DROP;
+
+	return verdict > 0 && !p.v6 ? verdict | BACK_WAS4 : verdict;
 }
 
 /* It cannot go back, or is no answer; XDP_*. They read it again: who calls has no room for it. */

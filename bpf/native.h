@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The kernel's context has 32 bits for a pointer, which the verifier widens; ours has room. */
 #define xdp_md uapi_xdp_md
@@ -51,7 +52,29 @@ struct xdp_md {
 #define bpf_redirect_map(map, key, otherwise)                                                      \
 	((key) < (uintptr_t)(map)->max_entries ? XDP_REDIRECT : (int)(otherwise))
 
-struct xdp_md;
+/* Copies from a packet and adds up, as the kernel does. */
+static inline long bpf_xdp_load_bytes(struct xdp_md *ctx, __u32 at, void *to, __u32 bytes)
+{
+	if (ctx->data + at + bytes > ctx->data_end)
+		return -EINVAL;
+	memcpy(to, (const void *)(ctx->data + at), bytes);
+	return 0;
+}
+
+static inline __s64 bpf_csum_diff(const __u32 *from, __u32 from_size, const __u32 *to,
+				  __u32 to_size, __u32 seed)
+{
+	__u64 sum = seed;
+
+	(void)from;
+	(void)from_size;
+	for (__u32 i = 0; i < to_size / sizeof(*to); i++)
+		sum += to[i];
+	while (sum >> 32)
+		sum = (sum & 0xffffffff) + (sum >> 32);
+	return (__s64)sum;
+}
+
 int native_tail(struct xdp_md *ctx, __u32 program);
 /* Where the kernel does not come back from. */
 #define bpf_tail_call(ctx, map, program) return native_tail(ctx, program)

@@ -63,7 +63,7 @@ int poise_nat(struct xdp_md *ctx)
 	choose_hashes(&p, service);
 	slot = nat_slot(ctx, &p, service);
 	if (LIKELY(slot)) {
-		int verdict = nat_send(ctx, &p, slot);
+		int verdict = nat_send(ctx, &p, slot, false);
 
 		if (LIKELY(verdict >= 0))
 			return verdict;
@@ -78,7 +78,11 @@ int poise_nat_closely(struct xdp_md *ctx)
 	answer_t slot = nat_closely(ctx);
 	int verdict = IS_DROP(slot) ? (int)slot : nat_closely_send(ctx, slot);
 
-	return verdict < 0 ? nat_not(ctx, verdict) : verdict;
+	if (verdict < 0)
+		return nat_not(ctx, verdict);
+	if (nat_was4())
+		translate_sum(ctx);
+	return verdict;
 }
 
 SEC("xdp")
@@ -91,7 +95,7 @@ int poise_nat_back(struct xdp_md *ctx)
 		return XDP_PASS;
 	slot = back_slot(&p);
 	if (LIKELY(slot)) {
-		int verdict = back_send(ctx, &p, slot);
+		int verdict = back_send(ctx, &p, slot, false);
 
 		if (LIKELY(verdict >= 0))
 			return verdict;
@@ -110,7 +114,11 @@ int poise_nat_back_closely(struct xdp_md *ctx)
 	if (!slot)
 		return back_none(ctx);
 	verdict = IS_DROP(slot) ? (int)slot : back_closely_send(ctx, slot);
-	return verdict < 0 ? back_not(ctx, service, verdict) : verdict;
+	if (verdict < 0)
+		return back_not(ctx, service, verdict);
+	if (verdict & BACK_WAS4)
+		translate_sum(ctx);
+	return verdict & ~BACK_WAS4;
 }
 
 /* ICMP errors about either (nat_icmp.h). */

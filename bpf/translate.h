@@ -4,7 +4,7 @@
  * another header (RFC 7915): then options and extension headers are left behind, and an IPv4 header
  * says that it must not be fragmented, so that 0 will do for its number (RFC 6864). One hop fewer,
  * every checksum repaired and none worked out anew, so that what came broken stays broken; but that
- * of UDP over IPv4 that has none has to be made for IPv6 (udp_sum.h).
+ * of UDP over IPv4 that has none has to be made for IPv6.
  */
 #ifndef POISE_TRANSLATE_H
 #define POISE_TRANSLATE_H
@@ -12,6 +12,7 @@
 #include "frame.h"
 #include "outer.h"
 #include "rewrite.h"
+#include "sum.h"
 
 /* Bytes of the IP header with its options or extension headers; 0: it is not to be had. */
 static __always_inline __u32 translate_header(struct xdp_md *ctx, const struct packet *p)
@@ -125,10 +126,26 @@ static __always_inline bool translate_l4(struct xdp_md *ctx, const struct packet
 	return true;
 }
 
-/* p, found whole by parse(), becomes what `is` says and leaves by this path; 0, or why not. */
+/* Has UDP over IPv4, its header at l4, no checksum? */
+static __always_inline bool translate_lacks_sum(struct xdp_md *ctx, const struct packet *p,
+						__u32 l4)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct udphdr *udp;
+
+	if (p->v6 || p->proto != IPPROTO_UDP)
+		return false;
+	BOUND(l4, 0x7ff);
+	udp = data + l4;
+	return (void *)(udp + 1) <= end && !udp->check;
+}
+
+/* p, found whole by parse(), becomes what `is` says and leaves by this path; 0, or why not. sums:
+ * the caller makes the checksum that IPv6 wants and IPv4 did not have (translate_sum); else such a
+ * packet stays as it is. */
 static __always_inline answer_t translate(struct xdp_md *ctx, const struct packet *p,
 					  const struct poise_path *path, __u64 nexthop,
-					  const struct rewrite *is)
+					  const struct rewrite *is, bool sums)
 {
 	const struct rewrite was = {.src = p->src, .dst = p->dst, .ports = p->ports, .six = p->v6};
 	__be16 type = is->six ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
@@ -138,6 +155,8 @@ static __always_inline answer_t translate(struct xdp_md *ctx, const struct packe
 
 	if (!header || header > p->length)
 		return DROP(BROKEN);
+	if (!sums && is->six && translate_lacks_sum(ctx, p, p->l3 + header))
+		return DROP(UNSUPPORTED);
 	payload = p->length - header;
 	if (is->six != p->v6)
 		becomes = is->six ? sizeof(struct outer6) : sizeof(struct outer4);
@@ -154,6 +173,33 @@ static __always_inline answer_t translate(struct xdp_md *ctx, const struct packe
 		done = translate_to4(ctx, p, l3, payload, is);
 	if (!done || !translate_l4(ctx, p, l3 + becomes, rewrite_change(&was, is), is))
 		return DROP(BROKEN);
+	return 0;
+}
+
+/* UDP over IPv6 without a checksum gets one. Reads the packet again, and all of it. */
+__noinline int translate_sum(struct xdp_md *ctx)
+{
+	void *data, *end;
+	struct packet p = {};
+	struct udphdr *udp;
+	__u32 l4, bytes;
+	__u64 sum;
+
+	if (!parse(ctx, &p) || !p.v6 || p.proto != IPPROTO_UDP)
+		return 0;
+	bytes = p.length - sizeof(struct ipv6hdr);
+	l4 = p.l3 + sizeof(struct ipv6hdr); /* translated, it has no other header */
+	sum = sum_xdp(ctx, l4, bytes) + bpf_htonl(bytes) + bpf_htonl(IPPROTO_UDP) +
+	      rewrite_sum(&p.src, true) + rewrite_sum(&p.dst, true);
+	BOUND(l4, 0x7ff);
+	data = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	udp = data + l4;
+	if ((void *)(udp + 1) > end || udp->check)
+		return 0;
+	udp->check = ~checksum_fold(sum);
+	if (!udp->check)
+		udp->check = 0xffff;
 	return 0;
 }
 

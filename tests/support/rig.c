@@ -383,10 +383,28 @@ void rig_refill(const struct rig *r)
 	cr_assert(!bpf_map_update_elem(r->limits, &key, r->rest, BPF_ANY), "%s", strerror(errno));
 }
 
+/* Every port that slots may have is free again; only those are looked at, for millions are not
+ * nothing. */
+static void forget_slots(struct instance *i)
+{
+	const struct poise_bucket *barred = &i->ports[i->meta->groups * POISE_PORT_VALUES];
+
+	for (__u32 group = 0; group < i->meta->groups; group++) {
+		struct poise_bucket *bits = &i->ports[group * POISE_PORT_VALUES];
+
+		memcpy(bits, barred, POISE_PORTS / 8);
+		for (__u32 p = i->meta->nat_low; p <= i->meta->nat_high; p++)
+			i->slots[group * POISE_PORTS + p].head = 0;
+	}
+	if (i->meta->groups)
+		memset(i->links, 0, POISE_LINK_BUCKETS(i->meta->groups) * sizeof(*i->links));
+}
+
 void rig_forget(struct rig *r)
 {
 	memset(r->i->flows, 0, r->i->flow_buckets * sizeof(struct poise_bucket));
 	memset(r->i->fragments, 0, POISE_FRAGMENT_BUCKETS * sizeof(struct poise_bucket));
+	forget_slots(r->i);
 }
 
 __u64 *rig_word(const struct rig *r)
