@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <linux/if_ether.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +54,18 @@ static void set_nexthop(struct native *n, const struct config_member *m)
 	frame_mac("b1", mac);
 	mac[5] = m->conf.addr.b[15];
 	instance_set_nexthop(n->i, m->id, INSTANCE_NEXTHOP(mac, index));
+}
+
+__u16 native_open_web(struct native *n, const char *yaml, __u32 flow_slots)
+{
+	native_open(n, yaml, flow_slots);
+	run_set_seconds(NATIVE_T0);
+	return native_service(n, "web");
+}
+
+struct config_service *native_web(const struct native *n)
+{
+	return config_service_named(n->cfg, "web");
 }
 
 void native_commit(struct native *n)
@@ -184,6 +197,16 @@ __u16 native_to(const struct native *n, const char *words)
 }
 
 /* Nobody looks at checksums. */
+__u16 native_nth(const struct native *n, const char *protocol, __u32 k, const char *flags)
+{
+	char words[96];
+
+	snprintf(words, sizeof(words), "ip4 10.%u.%u.%u > 10.2.0.1 | %s 1234 > %s %s",
+		 1 + (k >> 16 & 63), k >> 8 & 255, k & 255, protocol,
+		 *protocol == 't' ? "80" : "53", flags);
+	return native_to(n, words);
+}
+
 __u8 native_flow(const struct frame *f, __u32 k, __u8 flags)
 {
 	static __u8 buffer[HEADROOM + FRAME_MAX + ALIGN] __attribute__((aligned(8)));

@@ -29,6 +29,10 @@ struct native {
  */
 void native_open(struct native *n, const char *yaml, __u32 flow_slots);
 void native_close(struct native *n);
+/* The same for tests of one service, "web", from second NATIVE_T0 on; returns its id. */
+#define NATIVE_T0 1000
+__u16 native_open_web(struct native *n, const char *yaml, __u32 flow_slots);
+struct config_service *native_web(const struct native *n);
 /* Commits n->cfg as the test has changed it. */
 void native_commit(struct native *n);
 
@@ -45,6 +49,9 @@ int native_run(const struct native *n, struct frame *f);
 int native_send(const struct native *n, struct frame *out, const char *words);
 /* As native_send, and the member that counted the packet; 0 if none did. */
 __u16 native_to(const struct native *n, const char *words);
+
+/* The same for a packet of a client's k-th flow to 10.2.0.1, "tcp" to port 80 or "udp" to 53. */
+__u16 native_nth(const struct native *n, const char *protocol, __u32 k, const char *flags);
 
 #define NATIVE_SYN 0x02
 #define NATIVE_RST 0x04

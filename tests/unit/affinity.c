@@ -11,7 +11,6 @@
 #include "maps/option.h"
 #include "tests/support/native.h"
 
-#define T0	 1000
 #define TIMEOUT	 100
 #define BACKENDS 8
 #define FLOWS	 64
@@ -39,9 +38,7 @@ static __u16 service;
 
 static void setup(void)
 {
-	native_open(&n, yaml, 65536);
-	service = native_service(&n, "web");
-	run_set_seconds(T0);
+	service = native_open_web(&n, yaml, 65536);
 }
 
 static void teardown(void)
@@ -53,7 +50,7 @@ TestSuite(affinity, .init = setup, .fini = teardown);
 
 static struct config_service *web(void)
 {
-	return config_service_named(n.cfg, "web");
+	return native_web(&n);
 }
 
 static struct config_member *conf_of(__u16 id)
@@ -243,14 +240,14 @@ Test(affinity, lasts_from_the_last_new_flow_on)
 	use_random();
 	to = to_of(0, 1, 1, "S");
 	for (int k = 1; k <= 5; k++) {
-		run_set_seconds(T0 + (__u32)k * (TIMEOUT - 1));
+		run_set_seconds(NATIVE_T0 + (__u32)k * (TIMEOUT - 1));
 		cr_assert_eq(to_of(0, 1, 1 + k, "S"), to, "flow %d", k);
 	}
 	/* what goes on does not prolong it */
-	run_set_seconds(T0 + 5 * (TIMEOUT - 1) + TIMEOUT / 2);
+	run_set_seconds(NATIVE_T0 + 5 * (TIMEOUT - 1) + TIMEOUT / 2);
 	cr_assert_eq(to_of(0, 1, 6, "A"), to);
 	for (int k = 0; k < 20; k++) {
-		run_set_seconds(T0 + 10000 + (__u32)k * (TIMEOUT + 1));
+		run_set_seconds(NATIVE_T0 + 10000 + (__u32)k * (TIMEOUT + 1));
 		moved += to_of(0, 1, 100 + k, "S") != to;
 	}
 	cr_assert_gt(moved, 10, "of 20 flows after the timeout %d went elsewhere", moved);
@@ -263,10 +260,10 @@ Test(affinity, is_swept_when_it_is_over)
 
 	cr_assert_eq(POISE_WORD_MEMBER(*client_word()), to);
 	cr_assert_eq(native_gauge(&n, to), 1, "only the flow is counted");
-	run_set_seconds(T0 + TIMEOUT);
+	run_set_seconds(NATIVE_T0 + TIMEOUT);
 	native_sweep(&n, &io);
 	cr_assert(client_word());
-	run_set_seconds(T0 + TIMEOUT + 1);
+	run_set_seconds(NATIVE_T0 + TIMEOUT + 1);
 	native_sweep(&n, &io);
 	cr_assert_null(client_word());
 	cr_assert_eq(native_gauge(&n, to), 0);
@@ -279,7 +276,7 @@ Test(affinity, is_forgotten_when_it_is_switched_off)
 	to_of(0, 1, 1, "S");
 	web()->conf.affinity = 0;
 	native_commit(&n);
-	run_set_seconds(T0 + 2);
+	run_set_seconds(NATIVE_T0 + 2);
 	native_sweep(&n, &io);
 	cr_assert_null(client_word());
 }
@@ -293,7 +290,7 @@ Test(affinity, of_many_hours)
 	native_commit(&n);
 	to = to_of(0, 1, 1, "S");
 	for (int k = 0; k < 20; k++) {
-		run_set_seconds(T0 + (__u32)k * 16 * 3600);
+		run_set_seconds(NATIVE_T0 + (__u32)k * 16 * 3600);
 		cr_assert_eq(to_of(0, 1, 100 + k, "S"), to, "%d hours", k * 16);
 	}
 }
@@ -429,9 +426,9 @@ Test(affinity, is_no_flow_by_another_name)
 	slot = &b->word[0];
 	*slot = (other >> POISE_WORD_TAG_SHIFT << POISE_WORD_TAG_SHIFT) |
 		(__u64)elsewhere << POISE_WORD_MEMBER_SHIFT |
-		POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (T0 & POISE_WORD_STAMP);
+		POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (NATIVE_T0 & POISE_WORD_STAMP);
 	b->word[3] = other;
-	run_set_seconds(T0 + 1);
+	run_set_seconds(NATIVE_T0 + 1);
 	cr_assert_eq(to_of(0, 1, 2, "S"), to, "taken for the client's");
 	cr_assert_eq(POISE_WORD_STATE(*slot), POISE_FLOW_EST);
 	cr_assert_eq(POISE_WORD_STATE(b->word[3]), POISE_FLOW_AFFINITY);
@@ -447,7 +444,8 @@ Test(affinity, a_client_that_has_no_room_is_the_policys)
 	b = bucket_of(client_word());
 	for (__u64 k = 0; k < POISE_BUCKET_WORDS; k++)
 		b->word[k] = (k + 1) << 33 | (__u64)web()->member[0].id << POISE_WORD_MEMBER_SHIFT |
-			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (T0 & POISE_WORD_STAMP);
+			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT |
+			     (NATIVE_T0 & POISE_WORD_STAMP);
 	for (int port = 100; port < 130; port++)
 		used |= 1u << to_of(0, 1, port, "S");
 	cr_assert_gt(bits(used), 2);

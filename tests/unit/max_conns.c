@@ -12,8 +12,6 @@
 #include "maps/option.h"
 #include "tests/support/native.h"
 
-#define T0 1000
-
 static const char yaml[] =
 	"services:\n"
 	"  - name: web\n"
@@ -31,9 +29,7 @@ static __u16 service;
 
 static void setup(void)
 {
-	native_open(&n, yaml, 65536);
-	service = native_service(&n, "web");
-	run_set_seconds(T0);
+	service = native_open_web(&n, yaml, 65536);
 }
 
 static void teardown(void)
@@ -45,7 +41,7 @@ TestSuite(max_conns, .init = setup, .fini = teardown);
 
 static struct config_service *web(void)
 {
-	return config_service_named(n.cfg, "web");
+	return native_web(&n);
 }
 
 static __u16 id(size_t member)
@@ -65,12 +61,7 @@ static __u64 refused(void)
 
 static __u16 to(const char *protocol, __u32 flow, const char *flags)
 {
-	char words[96];
-
-	snprintf(words, sizeof(words), "ip4 10.%u.%u.%u > 10.2.0.1 | %s 1234 > %s %s",
-		 1 + (flow >> 16 & 63), flow >> 8 & 255, flow & 255, protocol,
-		 *protocol == 't' ? "80" : "53", flags);
-	return native_to(&n, words);
+	return native_nth(&n, protocol, flow, flags);
 }
 
 static __u32 flows(__u32 first, __u32 count)
@@ -158,7 +149,7 @@ Test(max_conns, what_ends_makes_room)
 	cr_assert_eq(flows(2000, 50), 1, "after a FIN");
 	to("tcp", kept[1], "R");
 	cr_assert_eq(flows(3000, 50), 1, "after a reset");
-	run_set_seconds(T0 + 100);
+	run_set_seconds(NATIVE_T0 + 100);
 	native_sweep(&n, &io);
 	cr_assert_eq(flows(4000, 50), ROOM, "after silence");
 	io = (struct poise_sweep){.kind = POISE_SWEEP_FORCE};
@@ -206,7 +197,8 @@ Test(max_conns, what_goes_unrecorded_takes_no_place)
 	b = (struct poise_bucket *)((unsigned long)native_word(&n) & ~(sizeof(*b) - 1));
 	for (__u64 k = 0; k < POISE_BUCKET_WORDS; k++)
 		b->word[k] = (k + 1) << 33 | (__u64)id(0) << POISE_WORD_MEMBER_SHIFT |
-			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (T0 & POISE_WORD_STAMP);
+			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT |
+			     (NATIVE_T0 & POISE_WORD_STAMP);
 	for (int k = 0; k < 10; k++)
 		to("tcp", 1, "S");
 	cr_assert_eq(run_drops(service)->count[POISE_R_UNRECORDED], 10);

@@ -11,8 +11,6 @@
 
 #include "tests/support/native.h"
 
-#define T0 1000
-
 static const char yaml[] = "services:\n"
 			   "  - name: web\n"
 			   "    listen: [ '10.2.0.1:80', '10.2.0.1:53/udp' ]\n"
@@ -26,9 +24,7 @@ static __u16 service;
 
 static void setup(void)
 {
-	native_open(&n, yaml, 1 << 20);
-	service = native_service(&n, "web");
-	run_set_seconds(T0);
+	service = native_open_web(&n, yaml, 1 << 20);
 }
 
 static void teardown(void)
@@ -40,7 +36,7 @@ TestSuite(rate, .init = setup, .fini = teardown);
 
 static struct config_service *web(void)
 {
-	return config_service_named(n.cfg, "web");
+	return native_web(&n);
 }
 
 static void limit(__u32 rate, __u32 burst)
@@ -59,12 +55,7 @@ static __u64 refused(void)
 /* Whether a packet of the client's k-th flow is forwarded. */
 static bool goes(const char *protocol, __u32 flow, const char *flags)
 {
-	char words[96];
-
-	snprintf(words, sizeof(words), "ip4 10.%u.%u.%u > 10.2.0.1 | %s 1234 > %s %s",
-		 1 + (flow >> 16 & 63), flow >> 8 & 255, flow & 255, protocol,
-		 *protocol == 't' ? "80" : "53", flags);
-	return native_to(&n, words);
+	return native_nth(&n, protocol, flow, flags);
 }
 
 static bool syn(__u32 flow)
