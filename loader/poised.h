@@ -96,8 +96,8 @@ struct devices {
 void devices_take(struct devices *d, struct instance *i, const struct config *cfg);
 /* Attaches those that appeared since. What was detached by hand stays so. */
 void devices_look(struct devices *d, struct instance *i);
-/* Puts the programs at TC back where somebody removed them (attach/filters.c); while that fails, what
- * would be cut is dropped and counted, and health checks go the host's own way. */
+/* Puts the programs at TC back where somebody removed them (attach/filters.c); while that fails,
+ * what would be cut is dropped and counted, and health checks go the host's own way. */
 void devices_filters(struct instance *i);
 void devices_free(struct devices *d);
 

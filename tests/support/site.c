@@ -65,7 +65,7 @@ void site_unserve(struct site *s, int n)
 
 void site_attach(struct site *s)
 {
-	s->poised = lab_poised(&s->lab, "lb1", "");
+	s->poised = lab_poised(&s->lab, "lb1", s->daemon ? s->daemon : "");
 	lab_must(&s->lab, "lb1", "poise attach eth0");
 	if (s->arms > 1)
 		lab_must(&s->lab, "lb1", "poise attach eth1");

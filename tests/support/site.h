@@ -27,7 +27,8 @@ struct site {
 	const char *keys; /* more of the service, as `service add` takes it; NULL none */
 	int clients;	  /* 0: one */
 	int arms;
-	int mtu; /* of the service's network; 0: as the lab has it */
+	int mtu;	    /* of the service's network; 0: as the lab has it */
+	const char *daemon; /* of poised; NULL none */
 	pid_t poised;
 	pid_t serve[SITE_MOST + 1]; /* by backend; 0: none runs */
 };
