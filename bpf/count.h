@@ -3,9 +3,6 @@
  * What is counted: a line per member and CPU, and per service the reasons for drops. Gauges are
  * changed by atomic additions, since a packet may interrupt the sweeper on its CPU; packets and
  * bytes only ever by packets.
- *
- * A mode in which both directions are seen counts three more signals (maps/signals.h), where its
- * own words change: UDP flows that begin, their first answer, and resets by the backend.
  */
 #ifndef POISE_COUNT_H
 #define POISE_COUNT_H

@@ -29,28 +29,42 @@ static __always_inline bool flow_is_live(__u64 word)
 	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_EST;
 }
 
-/* Member and state: a word in which nothing else changes, changes no count. */
-#define WORD_SAME (0xffffull << POISE_WORD_MEMBER_SHIFT | 7u << POISE_WORD_STATE_SHIFT)
+/* Member, state and what a slot's head has of the backend (in a flow word parts of the tag): where
+ * nothing else changes, no count does. */
+#define WORD_SAME                                                                                  \
+	(0xffffull << POISE_WORD_MEMBER_SHIFT | 7u << POISE_WORD_STATE_SHIFT |                     \
+	 POISE_SLOT_FIN_SERVER | POISE_SLOT_ANSWERED)
 
 #define SWAP_FLOW   0x1 /* the slot now holds another flow, even if its member is the same */
 #define SWAP_PLACED 0x2 /* that has its place at the member already (hold.h) */
+#define SWAP_SLOT   0x8 /* (0x4: record.h) it is a slot's (slots.h): the backend is heard, too */
 
-/* What a TCP flow's new word tells of its backend, of which in direct modes nothing else is ever
- * heard: who is not answered has nothing to say but its SYN again, and who was reset falls silent
- * without a FIN. */
+/*
+ * What a flow's new word tells of its backend, of which in direct modes nothing else is ever heard:
+ * who is not answered has nothing to say but its SYN again, and who was reset falls silent without
+ * a FIN. In mode nat the backend's resets and its answers to datagrams are seen.
+ */
 static __always_inline void flow_signal(__u64 from, __u64 to, int how)
 {
 	__u32 was = POISE_WORD_STATE(from), is = POISE_WORD_STATE(to);
 	__u32 member = POISE_WORD_MEMBER(to);
+	__u64 news = to & ~from;
 
-	if (flow_is_udp(to))
-		return;
 	if (how & SWAP_FLOW) {
-		if (is == POISE_FLOW_NEW)
+		if (is == POISE_FLOW_NEW && (how & SWAP_SLOT || !flow_is_udp(to)))
 			count_signal(member, POISE_BEGUN);
 		return;
 	}
-	if (was == POISE_FLOW_NEW && is > POISE_FLOW_NEW)
+	if (flow_is_udp(to)) {
+		if (news & POISE_SLOT_ANSWERED)
+			count_signal(member, POISE_ANSWERED);
+		return;
+	}
+	if (is == POISE_FLOW_RST && news & POISE_SLOT_FIN_SERVER) {
+		count_signal(member, POISE_REFUSED);
+		return;
+	}
+	if (was == POISE_FLOW_NEW && is > POISE_FLOW_NEW && is <= POISE_FLOW_RST)
 		count_signal(member, POISE_ANSWERED);
 	if (flow_is_live(from) && (is == POISE_FLOW_FIN || is == POISE_FLOW_RST))
 		count_signal(member, POISE_FINISHED);

@@ -165,7 +165,8 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	head |= filling & ~(POISE_SLOT_FILLED - 1);
 	if (state == POISE_FLOW_FIN)
 		head |= POISE_SLOT_FIN_CLIENT;
-	flow_swap(&s->head, filling, head, SWAP_FLOW | (n->flow.held ? SWAP_PLACED : 0));
+	flow_swap(&s->head, filling, head,
+		  SWAP_FLOW | SWAP_SLOT | (n->flow.held ? SWAP_PLACED : 0));
 	return at;
 }
 

@@ -58,6 +58,8 @@ static __always_inline __u64 back_next(__u64 head, const struct poise_service_re
 		if (!syn && !(head & POISE_SLOT_ANSWERED))
 			return slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
 		head |= POISE_SLOT_ANSWERED;
+	} else if (kind == PACKET_UDP) {
+		head |= POISE_SLOT_ANSWERED;
 	}
 	return slot_moved(head, state,
 			  slot_timeout(rec, (head & ~0xffffull) | state << POISE_WORD_STATE_SHIFT),

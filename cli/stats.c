@@ -83,7 +83,7 @@ static void signals(const struct cli *c, struct stats *s, const struct shown_bac
 		[POISE_BEGUN] = {"flows begun", "with a SYN"},
 		[POISE_ANSWERED] = {"flows answered", "of these, as their clients went on"},
 		[POISE_FINISHED] = {"flows finished", "by FIN or RST of their clients"},
-		[POISE_REFUSED] = {"flows refused", "by the backend's RST soon after"},
+		[POISE_REFUSED] = {"flows refused", "by RST of the backend"},
 	};
 	char why[SHOWN_EJECTION];
 

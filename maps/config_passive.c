@@ -17,12 +17,12 @@ const char *config_passive_obstacle(const struct poise_service_conf *conf)
 {
 	if (!conf->passive)
 		return "passive no";
-	if (!config_records_all(conf))
+	if (!config_records_all(conf) && conf->forward != POISE_NAT)
 		return "not every flow is recorded; track always does";
 	if (conf->policy == POISE_SOURCE_HASH || conf->affinity)
 		return "all flows of a client go to one backend, so that one client could make it "
 		       "look sick";
-	return has_tcp(conf) ? NULL : "whether UDP is answered is not seen";
+	return has_tcp(conf) || conf->forward == POISE_NAT ? NULL : "whether UDP is answered is not seen";
 }
 
 char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size)
@@ -31,7 +31,7 @@ char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t si
 		[POISE_FAULT_NONE] = "flows at fault",
 		[POISE_FAULT_UNANSWERED] = "new flows unanswered",
 		[POISE_FAULT_UNFINISHED] = "answered flows left hanging",
-		[POISE_FAULT_REFUSED] = "new flows reset",
+		[POISE_FAULT_REFUSED] = "answered flows reset",
 	};
 
 	snprintf(buf, size, "%u %% of %u %s, pool's median %u %%", m->eject_bad, m->eject_flows,

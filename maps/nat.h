@@ -32,10 +32,11 @@ POISE_ASSERT_SIZE(struct poise_slot, 64);
 
 #define POISE_SLOT_FIN_CLIENT (1ull << 33) /* the client has sent its FIN */
 #define POISE_SLOT_FIN_SERVER (1ull << 34) /* the backend has, or has reset the flow */
-#define POISE_SLOT_ANSWERED   (1ull << 35) /* the backend has answered the SYN by one of its own */
-#define POISE_SLOT_FINS	      (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
-#define POISE_SLOT_FILLED     (1ull << 48) /* one of the count */
-#define POISE_SLOT_COUNT(h)   ((h) >> 48)
+#define POISE_SLOT_ANSWERED                                                                        \
+	(1ull << 35) /* the backend has answered the SYN by one of its own, or a datagram */
+#define POISE_SLOT_FINS	    (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
+#define POISE_SLOT_FILLED   (1ull << 48) /* one of the count */
+#define POISE_SLOT_COUNT(h) ((h) >> 48)
 
 /* States of a slot beside those of flow words; no packet finds a slot in one of them. */
 #define POISE_SLOT_FILLING 6

@@ -8,7 +8,7 @@ enum poise_signal {
 	POISE_BEGUN = 0, /* with a SYN; where both directions are seen, UDP flows too */
 	POISE_ANSWERED,	 /* of these, the client went on; or the backend was heard */
 	POISE_FINISHED,	 /* by FIN or RST of the client */
-	POISE_REFUSED,	 /* by the backend's reset soon after: where both directions are seen */
+	POISE_REFUSED,	 /* by the backend's reset: where both directions are seen */
 	POISE_SIGNALS,
 };
 
@@ -16,7 +16,7 @@ enum poise_fault {
 	POISE_FAULT_NONE = 0,
 	POISE_FAULT_UNANSWERED, /* flows begin, and nobody answers */
 	POISE_FAULT_UNFINISHED, /* they are answered, and then neither go on nor end */
-	POISE_FAULT_REFUSED,	/* they are answered, and reset at once */
+	POISE_FAULT_REFUSED,	/* they are answered, and then reset */
 	POISE_FAULTS,
 };
 

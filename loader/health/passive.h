@@ -13,7 +13,7 @@
  *    flows that last look the same at first, this is judged over three times as long as the pool's
  *    flows last (Little's law: those that live, by those that begin per second); by then two thirds
  *    of a newcomer's have ended, too.
- *  - refused: a flow was reset by the backend soon after it began: where both directions are seen.
+ *  - refused: a flow was reset by the backend, which is seen in mode nat alone.
  *
  * None of these means anything by itself: clients scan, flood, vanish and are cut off. So a backend
  * is compared with the median of the pool over the same time, in which every client meets every

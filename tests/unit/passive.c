@@ -21,79 +21,119 @@ static const char yaml[] = "services:\n"
 			   "    track: always\n"
 			   "    backends: [ { address: 10.3.0.1 } ]\n";
 
-/* Packets, a letter each: Syn, Ack, Fin, Reset, a Datagram; _: two seconds pass, =: two minutes. */
-static const struct {
+static const char nat[] = "services:\n"
+			  "  - name: web\n"
+			  "    listen: [ '10.2.0.1:80', '10.2.0.1:80/udp' ]\n"
+			  "    forward: nat\n"
+			  "    backends: [ { address: 10.3.0.1 } ]\n";
+
+/* Packets, a letter each: Syn, Ack, Fin, Reset, a Datagram, small ones are the backend's; _: two
+ * seconds pass, =: two minutes. */
+struct story {
 	const char *packets;
-	__u32 begun, answered, finished;
-} flows[] = {
-	{"S", 1, 0, 0},
-	{"SS", 1, 0, 0},
-	{"S_S_S", 1, 0, 0},
-	{"SA", 1, 1, 0},
-	{"S_SA", 1, 1, 0},
-	{"SAA_A_A", 1, 1, 0},
-	{"SAF", 1, 1, 1},
-	{"SAFFA", 1, 1, 1},
-	{"SAR", 1, 1, 1},
-	{"SARR", 1, 1, 1},
-	/* a scan: the client's kernel knows nothing of the flow that is answered */
-	{"SR", 1, 1, 1},
-	{"SF", 1, 1, 1},
-	/* its ports are used again */
-	{"SAFS", 2, 1, 1},
-	{"SAFSAF", 2, 2, 2},
-	{"SA=S", 2, 1, 0},
-	{"S=S", 2, 0, 0},
-	{"SAS", 1, 1, 0}, /* spoofed, most likely */
-	/* met in its middle: who answered it is not known, that it ends is */
-	{"A", 0, 0, 0},
-	{"A_AF", 0, 0, 1},
-	{"F", 0, 0, 0},
-	{"R", 0, 0, 0},
-	/* in direct modes nobody knows whether a datagram is answered */
-	{"D", 0, 0, 0},
-	{"D_D_D", 0, 0, 0},
+	__u32 signal[POISE_SIGNALS]; /* begun, answered, finished, refused */
 };
+
+static const struct story direct[] = {
+	{"S", {1, 0, 0, 0}},
+	{"SS", {1, 0, 0, 0}},
+	{"S_S_S", {1, 0, 0, 0}},
+	{"SA", {1, 1, 0, 0}},
+	{"S_SA", {1, 1, 0, 0}},
+	{"SAA_A_A", {1, 1, 0, 0}},
+	{"SAF", {1, 1, 1, 0}},
+	{"SAFFA", {1, 1, 1, 0}},
+	{"SAR", {1, 1, 1, 0}},
+	{"SARR", {1, 1, 1, 0}},
+	/* a scan: the client's kernel knows nothing of the flow that is answered */
+	{"SR", {1, 1, 1, 0}},
+	{"SF", {1, 1, 1, 0}},
+	/* its ports are used again */
+	{"SAFS", {2, 1, 1, 0}},
+	{"SAFSAF", {2, 2, 2, 0}},
+	{"SA=S", {2, 1, 0, 0}},
+	{"S=S", {2, 0, 0, 0}},
+	{"SAS", {1, 1, 0, 0}}, /* spoofed, most likely */
+	/* met in its middle: who answered it is not known, that it ends is */
+	{"A", {0, 0, 0, 0}},
+	{"A_AF", {0, 0, 1, 0}},
+	{"F", {0, 0, 0, 0}},
+	{"R", {0, 0, 0, 0}},
+	/* nobody knows whether a datagram is answered */
+	{"D", {0, 0, 0, 0}},
+	{"D_D_D", {0, 0, 0, 0}},
+};
+
+static const struct story both[] = {
+	{"S", {1, 0, 0, 0}},	   {"SS_S", {1, 0, 0, 0}},    {"Ss", {1, 0, 0, 0}},
+	{"SsA", {1, 1, 0, 0}},	   {"SsAaAfF", {1, 1, 1, 0}}, {"SsAaF", {1, 1, 1, 0}},
+	{"SsAR", {1, 1, 1, 0}},	   {"Sr", {1, 0, 0, 1}}, /* refused */
+	{"Srr", {1, 0, 0, 1}},	   {"SsAr", {1, 1, 0, 1}},    {"SsAAar", {1, 1, 0, 1}},
+	{"Sa", {1, 0, 0, 0}}, /* of somebody who had the port before */
+	{"D", {1, 0, 0, 0}},	   {"DD_D", {1, 0, 0, 0}},    {"Dd", {1, 1, 0, 0}},
+	{"Dddd_Dd", {1, 1, 0, 0}},
+};
+
+/* The source port of a packet to the backend. */
+static int port_of(const struct frame *f)
+{
+	return f->byte[34] << 8 | f->byte[35];
+}
 
 static void play(const struct native *n, const char *packets)
 {
-	static const char *const flags[] = {
-		['S'] = "tcp 1234 > 80 S",  ['A'] = "tcp 1234 > 80 A", ['F'] = "tcp 1234 > 80 FA",
-		['R'] = "tcp 1234 > 80 RA", ['D'] = "udp 1234 > 80",
-	};
+	static const char *const l4[] = {
+		['S'] = "S",  ['s'] = "SA", ['A'] = "A",  ['a'] = "A", ['F'] = "FA",
+		['f'] = "FA", ['R'] = "RA", ['r'] = "RA", ['D'] = "",  ['d'] = ""};
 	__u32 second = T0;
-	char words[96];
+	int port = 0;
 
 	run_set_seconds(second);
 	for (const char *p = packets; *p; p++) {
+		const char *proto = strchr("Dd", *p) ? "udp" : "tcp";
+		struct frame out;
+		char words[96];
+
 		if (*p == '_' || *p == '=') {
 			run_set_seconds(second += *p == '_' ? 2 : 120);
 			continue;
 		}
-		snprintf(words, sizeof(words), "ip4 10.1.0.9 > 10.2.0.1 | %s",
-			 flags[(unsigned char)*p]);
-		native_send(n, NULL, words);
+		if (*p > 'Z')
+			snprintf(words, sizeof(words), "ip4 10.3.0.1 > 10.3.0.254 | %s 80 > %d %s",
+				 proto, port, l4[(unsigned char)*p]);
+		else
+			snprintf(words, sizeof(words), "ip4 10.1.0.9 > 10.2.0.1 | %s 1234 > 80 %s",
+				 proto, l4[(unsigned char)*p]);
+		native_send(n, &out, words);
+		if (*p <= 'Z')
+			port = port_of(&out);
 	}
 }
 
-Test(passive, what_packets_tell)
+static void expect_signals(const char *config, const char *packets, const __u32 *signal)
 {
-	for (size_t f = 0; f < sizeof(flows) / sizeof(flows[0]); f++) {
-		struct poise_counter c;
-		struct native n;
+	struct poise_counter c;
+	struct native n;
 
-		native_open(&n, yaml, 1024);
-		play(&n, flows[f].packets);
-		c = native_counts(&n, native_member(&n, "10.3.0.1"));
-		cr_expect_eq(c.signal[POISE_BEGUN], flows[f].begun, "%s: %u begun",
-			     flows[f].packets, c.signal[POISE_BEGUN]);
-		cr_expect_eq(c.signal[POISE_ANSWERED], flows[f].answered, "%s: %u answered",
-			     flows[f].packets, c.signal[POISE_ANSWERED]);
-		cr_expect_eq(c.signal[POISE_FINISHED], flows[f].finished, "%s: %u finished",
-			     flows[f].packets, c.signal[POISE_FINISHED]);
-		cr_expect_eq(c.signal[POISE_REFUSED], 0, "%s", flows[f].packets);
-		native_close(&n);
-	}
+	native_open(&n, config, 1024);
+	play(&n, packets);
+	c = native_counts(&n, native_member(&n, "10.3.0.1"));
+	for (int s = 0; s < POISE_SIGNALS; s++)
+		cr_expect_eq(c.signal[s], signal[s], "%s: signal %d is %u, not %u", packets, s,
+			     c.signal[s], signal[s]);
+	native_close(&n);
+}
+
+Test(passive, what_clients_packets_tell)
+{
+	for (size_t f = 0; f < sizeof(direct) / sizeof(direct[0]); f++)
+		expect_signals(yaml, direct[f].packets, direct[f].signal);
+}
+
+Test(passive, what_packets_of_both_tell)
+{
+	for (size_t f = 0; f < sizeof(both) / sizeof(both[0]); f++)
+		expect_signals(nat, both[f].packets, both[f].signal);
 }
 
 /* The sweeper is no packet: what it frees was counted when it was seen. */
