@@ -153,11 +153,11 @@ static void ask(struct ask *a, struct ask_conn *conn)
 	put(a, conn);
 }
 
-static int open_socket(const struct ask *a, enum ask_kind kind, uint64_t turn)
+static int open_socket(struct ask *a, enum ask_kind kind)
 {
 	int type = kind == ASK_UDP ? SOCK_DGRAM : SOCK_STREAM, on = 1, error;
 	int fd = socket(a->target.addr.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	const struct endpoint *from = a->froms ? &a->from[turn % a->froms] : NULL;
+	const struct endpoint *from = a->froms ? &a->from[a->opened++ % a->froms] : NULL;
 
 	if (fd < 0)
 		return -1;
@@ -198,7 +198,7 @@ static void connect_for(struct ask *a, struct ask_request *r)
 	conn->kind = conn->client->kind;
 	conn->request = r;
 	conn->connected = false;
-	conn->fd = open_socket(a, conn->kind, a->ids + r->client);
+	conn->fd = open_socket(a, conn->kind);
 	r->conn = conn;
 	if (conn->kind == ASK_KEPT)
 		conn->client->kept = conn;

@@ -50,6 +50,7 @@ struct ask {
 	int epoll;
 	uint64_t begin; /* ns of CLOCK_MONOTONIC */
 	uint64_t ids;
+	uint64_t opened;		      /* sockets: they take turns at from */
 	unsigned long open;		      /* not finished */
 	struct ask_request *oldest, **newest; /* in order of their timeouts */
 	struct ask_request *spare_requests;

@@ -13,7 +13,8 @@
 
 #include "tests/support/lab.h"
 
-#define ECHOD "10.0.0.1:7000"
+#define ECHOD  "10.0.0.1:7000"
+#define ECHOD6 "[2001:db8:5::1]:7000"
 
 TestSuite(load, .timeout = 60);
 
@@ -72,11 +73,12 @@ Test(load, every_kind_is_answered_whatever_its_size, .init = setup, .fini = tear
 {
 	static const char *const kinds[] = {"tcp", "kept", "udp", "tcp:2,kept:1,udp:1"};
 
-	lab_serve(&lab, "b1", "echod b1 " ECHOD);
+	lab_serve(&lab, "b1", "echod b1 " ECHOD " " ECHOD6);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		all_answered(load(0, "%s " ECHOD " --clients 8 --rate 1000 --count 200 --poisson",
 				  kinds[k]),
 			     200);
+	all_answered(load(0, "tcp:1,kept:1,udp:1 " ECHOD6 " --clients 3 --count 30"), 30);
 	all_answered(load(0, "tcp " ECHOD " --count 20 --question 200000 --answer 300000"), 20);
 	all_answered(load(0, "kept " ECHOD " --count 20 --question 200000 --answer 300000"), 20);
 	all_answered(load(0, "udp " ECHOD " --count 20 --question 60000 --answer 40"), 20);
@@ -93,6 +95,21 @@ Test(load, kept_connections_are_as_many_as_clients, .init = setup, .fini = teard
 	said = load(0, "tcp " ECHOD " --clients 5 --rate 1000 --count 300");
 	cr_assert(number(said, "connect_us", "count") == 300);
 	all_answered(said, 300);
+}
+
+/* The server's side of the connections says where they came from. */
+Test(load, clients_ask_from_the_addresses_they_are_given, .init = setup, .fini = teardown)
+{
+	pid_t client;
+
+	lab_must(&lab, "c1", "ip address add 198.51.100.11/24 dev eth0");
+	lab_serve(&lab, "b1", "echod b1 " ECHOD);
+	client = lab_start(&lab, "c1",
+			   "load kept " ECHOD " --clients 6 --rate 100 --from "
+			   "198.51.100.1:0,198.51.100.11:0");
+	lab_until(&lab, "b1", 10, "test $(ss -Htn dst 198.51.100.1 | wc -l) = 3");
+	lab_until(&lab, "b1", 10, "test $(ss -Htn dst 198.51.100.11 | wc -l) = 3");
+	lab_stop(client, SIGTERM);
 }
 
 /* The one that waits is the request, not the schedule: it counts from when it was due. */
