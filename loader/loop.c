@@ -91,6 +91,8 @@ static void on_second(uv_timer_t *timer)
 			rate_member(p, p->fold.range[r].first + k);
 	p->follow.news++; /* neighbours to ask again, routes that are old */
 	devices_filters(p->instance);
+	if (p->follow.cfg)
+		drained_look(&p->drained, p->instance, p->follow.cfg);
 	say_status(p);
 	if (!stands(p->instance)) {
 		settle_removed(&p->settle, &p->follow);

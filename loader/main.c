@@ -99,6 +99,7 @@ static int run(struct poised *p, struct poise_error *err)
 close:
 	free(p->rates);
 	fold_free(&p->fold);
+	drained_free(&p->drained);
 	settle_close(&p->settle);
 	follow_close(&p->follow);
 	devices_free(&p->devices);

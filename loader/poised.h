@@ -135,6 +135,17 @@ void herald_open(struct herald *h, struct instance *i, const char *command);
 void herald_tick(struct herald *h, const struct config *cfg);
 void herald_close(struct herald *h, const struct config *cfg);
 
+/* ---- drained: backends whose last flow is gone
+ * ---------------------------------------------------------------*/
+struct drained {
+	bool *known; /* [meta.members] as of the last look */
+	bool begun;
+};
+
+/* Once a second. cfg is in force. */
+void drained_look(struct drained *d, struct instance *i, const struct config *cfg);
+void drained_free(struct drained *d);
+
 /* ---- loop
  * ---------------------------------------------------------------------------------------*/
 struct poised {
@@ -147,6 +158,7 @@ struct poised {
 	struct keeper keeper;
 	struct checker *checker;
 	struct herald herald;
+	struct drained drained;
 	struct fold fold;
 	struct rate_window *rates; /* [meta.members] */
 	__u64 faded;		   /* generation that on_fade has seen */

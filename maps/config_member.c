@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config_priv.h"
+#include "derive.h"
 #include "option.h"
 #include "text.h"
 
@@ -198,6 +199,11 @@ void config_member_admin(const struct config_service *svc, struct config_member 
 	if (!timeout)
 		timeout = svc->conf.drain_timeout;
 	m->conf.deadline = admin == POISE_DRAINING ? now + timeout * NS_PER_MS : 0;
+}
+
+bool config_drain_ended(const struct config_member *m)
+{
+	return m->conf.admin == POISE_DRAINING && m->conf.deadline == DERIVE_ENDED;
 }
 
 size_t config_members_in(const struct config_service *svc)

@@ -72,6 +72,9 @@ Test(events, what_happened)
 	lab_until(&site.lab, "lb1", SOON,
 		  "grep backend-down /run/followed | grep -q '\"reason\":\"connect: refused\"'");
 	lab_must(&site.lab, "lb1", "kill $(cat /run/follower)");
+	lab_must(&site.lab, "lb1", "poise service set web track always");
+	expect_told("poise events web",
+		    "service \"web\": backend 10\\.[0-9.]* is drained: no flow is left");
 	lab_must(&site.lab, "lb1", "! poise events nobody");
 }
 
