@@ -140,6 +140,8 @@ void config_member_admin(const struct config_service *svc, struct config_member 
 			 enum poise_admin admin, __u64 timeout, __u64 now);
 /* It is not ejected any more, and has not been. */
 void config_member_pardon(struct config_member *m);
+/* Its drain has ended with its deadline: nothing goes there any more. */
+bool config_drain_ended(const struct config_member *m);
 static inline bool config_member_leaving(const struct config_member *m)
 {
 	return m->conf.r.state == POISE_REC_LEAVING;
@@ -263,8 +265,6 @@ void config_health_init(struct poise_health_conf *h);
 void config_health_forget(struct config_service *svc);
 /* The same of one. */
 void config_health_forget_one(const struct config_service *svc, struct config_member *m);
-/* Its drain has ended with its deadline: nothing goes there any more. */
-bool config_drain_ended(const struct config_member *m);
 /* How a member is checked: as its service says, but for its own keys. Type NONE: it is not. */
 void config_check_of(const struct config_service *svc, const struct config_member *m,
 		     struct poise_health_conf *h);
