@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Windows of counters, who is found sick in them, and when they come back; see eject.h. */
-#include "../maps/memory.h"
 #include "eject.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../maps/ladder.h"
+#include "../maps/memory.h"
 #include "health/passive.h"
 
 #define NS_PER_MS 1000000ull
@@ -32,16 +32,19 @@ struct ejector {
 	size_t changes, room;
 };
 
-/* One service in a look: backend k of the configuration is member[k] to the judge. */
+/* What is found in a backend. */
+struct finding {
+	enum poise_fault fault; /* the worst; NONE: it is well, or not judged */
+	__u32 flows;
+	__u8 bad, median;
+};
+
+/* One service in a look: of its backend k tell member[k] and found[k]. */
 struct pool {
 	const struct config_service *svc;
 	struct passive_member *member;
-	struct {
-		enum poise_fault fault; /* the worst; NONE: well, or not judged */
-		__u32 flows;
-		__u8 bad, median;
-	} * found;
-	long up, reached, ejected;
+	struct finding *found;
+	struct passive_pool size;
 };
 
 struct ejector *ejector_new(const struct instance *i)
@@ -85,20 +88,20 @@ static void count(const struct instance *i, __u16 id, struct passive_member *m)
 	m->live = opened > closed ? opened - closed : 0;
 }
 
-static bool is_up(const struct config_member *m)
-{
-	return ladder_own_rank(&m->conf) == POISE_RANK_UP;
-}
-
 static bool may_be_judged(const struct instance *i, const struct config_member *m)
 {
-	return is_up(m) && i->members[m->id].nexthop;
+	return ladder_own_rank(&m->conf) == POISE_RANK_UP && i->members[m->id].nexthop;
 }
 
 static void pool_open(struct ejector *e, const struct instance *i, const struct config_service *svc,
 		      struct pool *p)
 {
-	*p = (struct pool){.svc = svc};
+	struct ladder ladder = instance_ladder(i, svc);
+
+	*p = (struct pool){.svc = svc,
+			   .size = {.up = ladder.at[POISE_RANK_UP],
+				    .ejected = ladder.ejected,
+				    .enough = ladder_enough(&ladder)}};
 	p->member = calloc(svc->members + 1, sizeof(*p->member));
 	p->found = calloc(svc->members + 1, sizeof(*p->found));
 	if (!p->member || !p->found)
@@ -112,9 +115,7 @@ static void pool_open(struct ejector *e, const struct instance *i, const struct 
 		if (t->service != svc->id || t->seen + 1 != e->look)
 			*t = (struct track){.service = svc->id};
 		t->seen = e->look;
-		p->up += is_up(m);
-		p->reached += judged;
-		p->ejected += ladder_ejected(&m->conf);
+		p->size.reached += judged;
 		for (int f = 0; f < POISE_FAULTS && !judged; f++)
 			t->of[f].counts = false;
 		count(i, m->id, &p->member[k]);
@@ -140,6 +141,12 @@ static void window_begin(struct ejector *e, const struct instance *i, struct poo
 	}
 }
 
+/* Points above the median; 0: nothing is found. */
+static int excess(const struct finding *f)
+{
+	return f->fault ? f->bad - f->median : 0;
+}
+
 /* What a window has found. */
 static void strike(struct ejector *e, struct pool *p, int fault, __u8 median)
 {
@@ -153,12 +160,9 @@ static void strike(struct ejector *e, struct pool *p, int fault, __u8 median)
 		if (t->of[fault].strikes < PASSIVE_TWICE)
 			continue;
 		t->of[fault].strikes = PASSIVE_TWICE;
-		if (p->found[k].fault && p->found[k].bad - p->found[k].median >= m->bad - median)
-			continue;
-		p->found[k].fault = (enum poise_fault)fault;
-		p->found[k].flows = m->flows;
-		p->found[k].bad = m->bad;
-		p->found[k].median = median;
+		if (excess(&p->found[k]) < m->bad - median)
+			p->found[k] =
+				(struct finding){(enum poise_fault)fault, m->flows, m->bad, median};
 	}
 }
 
@@ -207,9 +211,7 @@ static size_t worst(const struct pool *p)
 	size_t at = p->svc->members;
 
 	for (size_t k = 0; k < p->svc->members; k++)
-		if (p->found[k].fault &&
-		    (at == p->svc->members ||
-		     p->found[k].bad - p->found[k].median > p->found[at].bad - p->found[at].median))
+		if (excess(&p->found[k]) > (at < p->svc->members ? excess(&p->found[at]) : 0))
 			at = k;
 	return at;
 }
@@ -231,7 +233,7 @@ static size_t soonest(const struct pool *p, __u64 realtime)
 static void eject(struct ejector *e, struct pool *p, __u64 realtime)
 {
 	const struct poise_service_conf *conf = &p->svc->conf;
-	long room = passive_room(conf, p->up, p->reached, p->ejected);
+	long room = passive_room(conf, &p->size);
 	size_t k;
 
 	/* One a look: the next one finds out whether that was enough. */
@@ -241,7 +243,7 @@ static void eject(struct ejector *e, struct pool *p, __u64 realtime)
 		const struct config_member *m = &p->svc->member[k];
 		struct instance_ejection *to = change_add(e, p->svc, m);
 
-		to->fault = p->found[k].fault;
+		to->fault = (__u8)p->found[k].fault;
 		to->bad = p->found[k].bad;
 		to->median = p->found[k].median;
 		to->flows = p->found[k].flows;

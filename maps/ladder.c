@@ -95,10 +95,11 @@ bool ladder_pardons(const struct ladder *l)
 	return would_pardon(l) && !yields(l);
 }
 
-/* With nobody up it is for on-none-up to say. */
+/* With nobody up it is for on-none-up to say. It is checks that are not believed: whoever is
+ * ejected has a good one. */
 bool ladder_panics(const struct ladder *l)
 {
-	__u64 up = l->at[POISE_RANK_UP];
+	__u64 up = l->at[POISE_RANK_UP] + l->ejected;
 
 	return up && up * 100 < (__u64)l->conf->panic * l->takers && !yields(l);
 }

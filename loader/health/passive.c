@@ -110,14 +110,16 @@ __u64 passive_window(enum poise_fault fault, __u32 window, const struct passive_
 	return last > least ? last : least;
 }
 
-long passive_room(const struct poise_service_conf *conf, long up, long reached, long ejected)
+long passive_room(const struct poise_service_conf *conf, const struct passive_pool *p)
 {
-	long all = up + ejected, most = conf->max_ejected ? all * conf->max_ejected / 100 : all / 3;
-	long room = most - ejected;
+	long all = p->up + p->ejected;
+	long room = (conf->max_ejected ? all * conf->max_ejected / 100 : all / 3) - p->ejected;
 
-	if (room <= 0 || room < reached)
+	if (room > p->up - p->enough)
+		room = p->up - p->enough;
+	if (room <= 0 || room < p->reached)
 		return room;
-	return reached ? reached - 1 : 0;
+	return p->reached ? p->reached - 1 : 0;
 }
 
 __u32 passive_time(const struct poise_service_conf *conf, const struct poise_member_conf *m,

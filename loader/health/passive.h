@@ -61,9 +61,14 @@ __u64 passive_window(enum poise_fault fault, __u32 window, const struct passive_
  */
 bool passive_judge(enum poise_fault fault, struct passive_member *m, size_t n, __u8 *median);
 
-/* How many more may be ejected, of backends of which `up` are up, `reached` of them by a next hop,
- * and `ejected` would be; below 0: so many too many are. */
-long passive_room(const struct poise_service_conf *conf, long up, long reached, long ejected);
+/* Backends of a service: up, of these reached by a next hop, up but for being ejected, and how many
+ * have to be up. */
+struct passive_pool {
+	long up, reached, ejected, enough;
+};
+
+/* How many more may be ejected; below 0: so many too many are. */
+long passive_room(const struct poise_service_conf *conf, const struct passive_pool *p);
 
 /* Milliseconds of m's next ejection, at CLOCK_REALTIME ns. */
 __u32 passive_time(const struct poise_service_conf *conf, const struct poise_member_conf *m,

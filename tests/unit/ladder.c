@@ -227,9 +227,11 @@ static const struct {
 	/* ejected: not while somebody is up, but before whoever is no better than a guess */
 	{"UUUE", "*** ", 0, 0, POISE_RANK_UP, false},
 	{"UEEE", "*   ", 0, 1, POISE_RANK_UP, false},
-	{"UUUE", "****", 100, 0, POISE_RANK_UP, true},
+	{"UUUE", "*** ", 100, 0, POISE_RANK_UP, false}, /* whose check is good */
+	{"UUEF", "****", 100, 0, POISE_RANK_UP, true},
 	{"FFFE", "   *", 0, 0, POISE_RANK_UP, false},
-	{"FFFE", "   *", 100, 1, POISE_RANK_UP, false},
+	{"FFFE", "   *", 0, 1, POISE_RANK_UP, false},
+	{"FFFE", "****", 100, 1, POISE_RANK_UP, true},
 	{"CDRE", "   *", 0, 0, POISE_RANK_UP, false},
 	{"EEEE", "****", 0, 1, POISE_RANK_UP, false},
 	{"UO", "* ", 0, 0, POISE_RANK_UP, false},

@@ -383,22 +383,31 @@ Test(passive, no_more_than_a_share_and_never_the_last)
 
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct poise_service_conf conf = {.max_ejected = cases[c].percent};
-		long room = passive_room(&conf, cases[c].up, cases[c].up, cases[c].ejected);
+		struct passive_pool p = {
+			.up = cases[c].up, .reached = cases[c].up, .ejected = cases[c].ejected};
+		long room = passive_room(&conf, &p);
 
 		cr_expect_eq(room, cases[c].room, "%u %%, %ld up, %ld ejected: %ld",
 			     cases[c].percent, cases[c].up, cases[c].ejected, room);
 	}
 }
 
-/* Who cannot be reached does not serve in place of another. */
-Test(passive, the_last_that_is_reached_stays)
+/* Who cannot be reached does not serve in place of another, and as many as are wanted stay up. */
+Test(passive, the_last_that_is_reached_stays_and_min_up_do)
 {
+	static const struct {
+		struct passive_pool pool;
+		long room;
+	} cases[] = {
+		{{.up = 10, .reached = 3}, 2}, {{.up = 10, .reached = 1}, 0},
+		{{.up = 10, .reached = 0}, 0}, {{.up = 10, .reached = 10}, 5},
+		{{10, 10, 0, .enough = 8}, 2}, {{10, 10, 0, .enough = 10}, 0},
+		{{8, 8, 2, .enough = 8}, 0},   {{7, 7, 2, .enough = 8}, -1},
+	};
 	struct poise_service_conf conf = {.max_ejected = 50};
 
-	cr_assert_eq(passive_room(&conf, 10, 3, 0), 2);
-	cr_assert_eq(passive_room(&conf, 10, 1, 0), 0);
-	cr_assert_eq(passive_room(&conf, 10, 0, 0), 0);
-	cr_assert_eq(passive_room(&conf, 10, 10, 0), 5);
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+		cr_expect_eq(passive_room(&conf, &cases[c].pool), cases[c].room, "case %zu", c);
 }
 
 #define SECOND_NS 1000000000ull
