@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../loader/attach/attach.h"
+#include "../maps/hash.h"
 #include "../maps/text.h"
 #include "balancer.h"
 #include "row.h"
@@ -43,8 +44,8 @@ static void remove_dead(void)
 }
 
 struct service {
-	const char *name;
-	enum row_service which;
+	char name[32];
+	unsigned int which; /* of row.h */
 	enum poise_policy policy;
 	enum poise_track track;
 	enum poise_mode mode;
@@ -56,14 +57,9 @@ static const struct service services[] = {
 	{"always4", ROW_ALWAYS4, POISE_MAGLEV, POISE_TRACK_ALWAYS, POISE_IPIP, BALANCER_BACKENDS},
 	{"auto6", ROW_AUTO6, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_IPIP, BALANCER_BACKENDS},
 	{"gue4", ROW_GUE4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_GUE, BALANCER_BACKENDS},
-	{"m8", ROW_MAGLEV_8, POISE_MAGLEV, POISE_TRACK_ALWAYS, POISE_IPIP, 8},
-	{"rr8", ROW_ROUND_ROBIN_8, POISE_ROUND_ROBIN, POISE_TRACK_AUTO, POISE_IPIP, 8},
-	{"r8", ROW_RANDOM_8, POISE_RANDOM, POISE_TRACK_AUTO, POISE_IPIP, 8},
-	{"lc8", ROW_LEAST_CONN_8, POISE_LEAST_CONN, POISE_TRACK_AUTO, POISE_IPIP, 8},
-	{"p2c8", ROW_P2C_8, POISE_P2C, POISE_TRACK_AUTO, POISE_IPIP, 8},
-	{"lc256", ROW_LEAST_CONN_256, POISE_LEAST_CONN, POISE_TRACK_AUTO, POISE_IPIP, 256},
-	{"p2c256", ROW_P2C_256, POISE_P2C, POISE_TRACK_AUTO, POISE_IPIP, 256},
 };
+
+#define CHOICES 4 /* of p2c */
 
 static int add_service(struct config *cfg, const struct service *s, struct poise_error *err)
 {
@@ -78,6 +74,7 @@ static int add_service(struct config *cfg, const struct service *s, struct poise
 	svc->conf.policy = s->policy;
 	svc->conf.forward = s->mode;
 	svc->conf.track = s->track;
+	svc->conf.choices = s->policy == POISE_P2C ? CHOICES : 0;
 	if (config_listen(cfg, svc, &listener, err))
 		return -1;
 	for (int n = 1; n <= s->backends; n++) {
@@ -89,11 +86,26 @@ static int add_service(struct config *cfg, const struct service *s, struct poise
 	return 0;
 }
 
-static int add_services(struct config *cfg, struct poise_error *err)
+/* `only` of them, or all. */
+static int add_services(struct config *cfg, const struct row *only, struct poise_error *err)
 {
 	for (size_t s = 0; s < sizeof(services) / sizeof(services[0]); s++)
-		if (add_service(cfg, &services[s], err))
+		if ((!only || only->service == services[s].which) &&
+		    add_service(cfg, &services[s], err))
 			return -1;
+	for (unsigned int which = ROW_CHOICES; which < ROW_SERVICES; which++) {
+		struct service s = {
+			.which = which,
+			.policy = (enum poise_policy)ROW_CHOICE_POLICY(which),
+			.track = POISE_TRACK_ALWAYS,
+			.mode = POISE_IPIP,
+			.backends = row_sizes[(which - ROW_CHOICES) % ROW_SIZES],
+		};
+
+		snprintf(s.name, sizeof(s.name), "choice%u", which - ROW_CHOICES);
+		if ((!only || only->service == which) && add_service(cfg, &s, err))
+			return -1;
+	}
 	return 0;
 }
 
@@ -117,7 +129,16 @@ static int resolve(struct instance *i, const struct config *cfg, struct poise_er
 	return 0;
 }
 
-int balancer_configure(struct instance *i, struct poise_error *err)
+/* What poised does when it folds: every member has a flow or none by other CPUs, in no order. Many
+ * equals of the best and as many that are not, which costs choices by load most. */
+static void load(struct instance *i)
+{
+	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++)
+		for (__u32 id = 1; id < i->meta->members; id++)
+			instance_loads(i, cpu, id)->others = poise_mix(id * POISE_GOLD) & 1;
+}
+
+int balancer_configure(struct instance *i, const struct row *only, struct poise_error *err)
 {
 	struct instance_change change;
 	struct config *cfg = NULL;
@@ -125,9 +146,11 @@ int balancer_configure(struct instance *i, struct poise_error *err)
 
 	if (instance_lock(i, err))
 		return -1;
-	if (!instance_load(i, &cfg, err) && !add_services(cfg, err) &&
-	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err))
+	if (!instance_load(i, &cfg, err) && !add_services(cfg, only, err) &&
+	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err)) {
+		load(i);
 		rc = 0;
+	}
 	config_free(cfg);
 	instance_unlock(i);
 	return rc;
@@ -156,7 +179,7 @@ int balancer_open(struct balancer *b, struct poise_error *err)
 		rc = poise_fail_errno(err, "cannot open %s", pin);
 		goto fail;
 	}
-	rc = balancer_configure(b->instance, err);
+	rc = balancer_configure(b->instance, NULL, err);
 	if (!rc)
 		return 0;
 fail:

@@ -7,9 +7,10 @@
 #define POISE_BENCH_BALANCER_H
 
 #include "../maps/instance.h"
+#include "row.h"
 
 #define BALANCER_BACKENDS     100
-#define BALANCER_BACKENDS_ALL 1024	 /* of all services: more than there are */
+#define BALANCER_BACKENDS_ALL 4096	 /* of all services: more than there are */
 #define BALANCER_FLOW_SLOTS   (4u << 20) /* the default */
 
 struct balancer {
@@ -20,8 +21,8 @@ struct balancer {
 
 /* Removes what dead benches left, then loads and configures. */
 int balancer_open(struct balancer *b, struct poise_error *err);
-/* Fills an instance that is there already with the services. */
-int balancer_configure(struct instance *i, struct poise_error *err);
+/* Fills an instance that is there already with the services: all, or the one of a row. */
+int balancer_configure(struct instance *i, const struct row *only, struct poise_error *err);
 /* Forgets every flow. */
 int balancer_forget(struct balancer *b, struct poise_error *err);
 /* Words in use in the flow table. */

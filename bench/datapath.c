@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,15 +76,27 @@ static void print_head(const struct balancer *b)
 	       "FLOOR", "MUST BE", "");
 }
 
+/* In whole nanoseconds, which is what a run can tell apart. */
+static void print_over(const struct row *row, const struct figure *f)
+{
+	const char *of = row->chooses ? "flow" : "packet";
+	double over = round(f->over_ns_median);
+
+	printf("%+6.0f ns a %s", over, of);
+	if (row->over >= 0)
+		printf(", at most %+.0f  %s", row->over,
+		       f->is_void	   ? "void"
+		       : over <= row->over ? "reached"
+					   : "NOT reached");
+	putchar('\n');
+}
+
 static void print_row(const struct row *row, const struct figure *f)
 {
 	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
 	       f->ratio_max, f->ns_median, f->floor_ns_median);
-	if (ROW_CHOOSES(row)) {
-		printf("%+6.0f ns a flow, at most %+.0f  %s\n", f->over_ns_median, row->over,
-		       f->is_void			? "void"
-		       : f->over_ns_median <= row->over ? "reached"
-							: "NOT reached");
+	if (row->beside) {
+		print_over(row, f);
 		return;
 	}
 	if (!row->required) {
@@ -107,9 +120,10 @@ static json_object *json_row(const struct row *row, const struct figure *f)
 	json_object_object_add(o, "ratio_max", json_object_new_double(f->ratio_max));
 	json_object_object_add(o, "ns_median", json_object_new_double(f->ns_median));
 	json_object_object_add(o, "floor_ns_median", json_object_new_double(f->floor_ns_median));
-	if (ROW_CHOOSES(row))
+	if (row->beside)
 		json_object_object_add(o, "over_ns_median",
 				       json_object_new_double(f->over_ns_median));
+	json_object_object_add(o, "cpus", json_object_new_int(row->both ? 2 : 1));
 	json_object_object_add(o, "rounds", json_object_new_int((int)f->rounds));
 	json_object_object_add(o, "unexpected", json_object_new_int64((int64_t)f->unexpected));
 	json_object_object_add(o, "void", json_object_new_boolean(f->is_void));
@@ -139,7 +153,7 @@ static int measure_all(struct measure *m, struct balancer *b, const struct optio
 	if (!rc)
 		print_row(&row_bare_balancer, &f);
 	for (size_t n = 0; n < rows_count && !rc; n++) {
-		if (!chosen(&rows[n], o))
+		if (!chosen(&rows[n], o) || !measure_can(&rows[n]))
 			continue;
 		rc = best_of(m, b, &rows[n], b->prog_fd, o, &f);
 		if (rc)
@@ -198,7 +212,7 @@ int main(int argc, char **argv)
 	}
 	m = measure_open();
 	if (m) {
-		measure_quiet();
+		measure_quiet(m);
 		rc = measure_all(m, &b, &o);
 	}
 	measure_close(m);

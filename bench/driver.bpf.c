@@ -19,7 +19,6 @@
 #define SPREAD	2654435761u /* odd: i * SPREAD mod 2^n visits every flow once, in no order */
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
-#define NET_11	0x0b000000u /* clients are 11.0.0.0/8 */
 
 struct driver_state state = {};
 
@@ -77,7 +76,7 @@ int drive(struct xdp_md *ctx)
 			*flags = flow & 1 ? TCP_RST : TCP_SYN;
 			flow >>= 1;
 		}
-		*vary = bpf_htonl(NET_11 | (flow * SPREAD & state.flows));
+		*vary = bpf_htonl(state.net | (flow * SPREAD & state.flows));
 	}
 	bpf_tail_call(ctx, &under_test, 0);
 	return XDP_ABORTED;

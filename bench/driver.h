@@ -14,6 +14,7 @@ struct driver_state {
 	__u32 length;				    /* of the frame, before */
 	__s32 growth;	/* bytes the program under test is to add in front */
 	__u32 flows;	/* a power of two, minus 1; 0: always the same flow */
+	__u32 net;	/* of the clients, host order: no two drivers have the same flows */
 	__u32 vary_at;	/* offset of the 4 bytes of source address that tell the flows apart */
 	__u32 sequence; /* goes on over runs, so that a flood stays fresh */
 	__u32 ends_at; /* offset of TCP's flags: every other packet resets its flow; 0: none does */

@@ -8,7 +8,8 @@
 struct figure {
 	double ratio_median, ratio_min, ratio_max; /* of the rounds */
 	double ns_median, floor_ns_median;	   /* a packet; no-op, or the row beside */
-	double over_ns_median;			   /* a flow; rows of choices */
+	double over_ns_median; /* beyond the row beside: a flow of rows that choose, else a packet
+				*/
 	unsigned int rounds;
 	__u64 unexpected; /* packets that had not grown as expected; each round's first one has not
 			   */
@@ -23,9 +24,12 @@ void measure_close(struct measure *m);
 /* The yardsticks of bare.h: what this machine asks of any tunnel, and of any balancer. */
 int measure_bare_tunnel(const struct measure *m);
 int measure_bare_balancer(const struct measure *m);
+/* Whether there are CPUs enough for this row. */
+bool measure_can(const struct row *row);
 /* Pins this thread to the last CPU, and lets nothing else run there where the kernel allows it. */
-void measure_quiet(void);
-/* Walks through all of the row's flows, untimed: as they begin, then as they go on. */
+void measure_quiet(const struct measure *m);
+/* Walks through all flows of the row and of the one beside, untimed: as they begin, then as they go
+ * on. */
 int measure_warm(struct measure *m, const struct row *row, int prog_fd);
 /* One run of `rounds` interleaved rounds. -1: interrupted or refused (errno). */
 int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,

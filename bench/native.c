@@ -20,6 +20,8 @@
 #define HEADROOM 256	     /* as the kernel gives */
 #define SPREAD	 2654435761u /* as driver.bpf.c */
 #define NET_11	 0x0b000000u
+#define TCP_SYN	 0x02
+#define TCP_RST	 0x04
 
 struct run {
 	const struct row *row;
@@ -32,7 +34,8 @@ struct run {
 static void one(struct run *r)
 {
 	__u8 buffer[HEADROOM + ROW_FRAME_MAX];
-	__u32 source = htonl(NET_11 | (r->sequence++ * SPREAD & (r->flows - 1)));
+	unsigned int n = r->sequence++, flow = r->row->chooses ? n >> 1 : n;
+	__u32 source = htonl(NET_11 | (flow * SPREAD & (r->flows - 1)));
 	struct run_frame f = {
 		.start = buffer,
 		.data = buffer + HEADROOM,
@@ -42,6 +45,8 @@ static void one(struct run *r)
 	int verdict;
 
 	memcpy(f.data, r->frame, r->length);
+	if (r->row->chooses)
+		f.data[row_flags_at()] = n & 1 ? TCP_RST : TCP_SYN;
 	memcpy(f.data + row_vary_at(r->row), &source, sizeof(source));
 	verdict = run_xdp(&f, LOOPBACK);
 	r->unexpected += verdict != (r->row->growth ? XDP_TX : XDP_PASS) ||
@@ -61,7 +66,7 @@ static int measure(const struct row *row, unsigned long packets, struct poise_er
 	struct run r = {.row = row, .flows = row->flows > SCALE ? row->flows / SCALE : row->flows};
 	struct instance *i = instance_anonymous(&limits);
 
-	if (balancer_configure(i, err))
+	if (balancer_configure(i, row, err))
 		return -1;
 	run_use(i);
 	run_set_seconds(1000);
@@ -86,8 +91,8 @@ int main(int argc, char **argv)
 	struct poise_error err = {0};
 
 	for (size_t n = 0; n < rows_count; n++) {
-		if (ROW_CHOOSES(&rows[n]))
-			continue; /* the driver here ends no flows */
+		if (rows[n].both)
+			continue; /* there is one CPU here */
 		if (argc < 3) {
 			puts(rows[n].name);
 		} else if (!strcmp(rows[n].name, argv[1])) {

@@ -6,6 +6,7 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "row.h"
@@ -16,53 +17,80 @@
 
 #define CHOOSE_FLOWS 1024 /* their words stay in the nearest cache */
 
-/* All loads are 0, which costs load-based policies most: every backend equals the best. */
-#define CHOOSE(name_, service_, over_)                                                             \
+#define CHOICE(name_, policy_, size_, beside_, over_, chooses_, both_)                             \
 	{                                                                                          \
-		.name = name_, .service = service_, .flows = CHOOSE_FLOWS, .syn = true,            \
-		.growth = OUTER4, .beside = &row_choose, .over = over_                             \
+		.name = name_, .service = ROW_CHOICE(policy_, size_), .flows = CHOOSE_FLOWS,       \
+		.syn = chooses_, .growth = OUTER4, .beside = beside_, .over = over_,               \
+		.chooses = chooses_, .both = both_                                                 \
 	}
 
-const struct row row_choose = CHOOSE("choose-maglev-8", ROW_MAGLEV_8, 0);
+/* What the others are compared with. */
+static const struct row maglev = CHOICE("", POISE_MAGLEV, 1, NULL, 0, true, false);
+static const struct row maglev_both = CHOICE("", POISE_MAGLEV, 1, NULL, 0, true, true);
+static const struct row established = CHOICE("", POISE_MAGLEV, 1, NULL, 0, false, false);
+
+/* Of 1, 8 and 256 backends, on one CPU and on both. */
+#define CHOOSE(name, policy, size, over)                                                           \
+	CHOICE("choose-" name, policy, size, &maglev, over, true, false),                          \
+		CHOICE("choose-" name "-par", policy, size, &maglev_both, over, true, true)
+#define CHOOSE_OF(name, policy, over, over256)                                                     \
+	CHOOSE(name "-1", policy, 0, over), CHOOSE(name "-8", policy, 1, over),                    \
+		CHOOSE(name "-256", policy, 2, over256)
+/* A flow that goes on costs the same under every policy. */
+#define ESTABLISHED(name, policy)                                                                  \
+	CHOICE("established-" name, policy, 1, &established, 0, false, false)
+
+const int row_sizes[ROW_SIZES] = {1, 8, 256};
 
 const struct row rows[] = {
-	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0},
-	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0},
-	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0},
-	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0},
-	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0},
-	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0},
-	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0},
-	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0},
-	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0},
-	CHOOSE("choose-round-robin-8", ROW_ROUND_ROBIN_8, 8),
-	CHOOSE("choose-random-8", ROW_RANDOM_8, 15),
-	CHOOSE("choose-p2c-8", ROW_P2C_8, 40),
-	CHOOSE("choose-p2c-256", ROW_P2C_256, 40),
-	CHOOSE("choose-least-conn-8", ROW_LEAST_CONN_8, 40),
-	CHOOSE("choose-least-conn-256", ROW_LEAST_CONN_256, 600),
+	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0, false, false},
+	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0, false, false},
+	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0, false, false},
+	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0, false, false},
+	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0, false, false},
+	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0, false, false},
+	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0, false, false},
+	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0, false, false},
+	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0, false, false},
+	CHOOSE("maglev-8", POISE_MAGLEV, 1, 0), /* over itself: how far a figure may be trusted */
+	CHOOSE_OF("source-hash", POISE_SOURCE_HASH, -1, -1),
+	CHOOSE_OF("round-robin", POISE_ROUND_ROBIN, 8, 8),
+	CHOOSE_OF("random", POISE_RANDOM, 15, 15),
+	CHOOSE_OF("p2c", POISE_P2C, 40, 40),
+	CHOOSE_OF("least-conn", POISE_LEAST_CONN, 40, 600),
+	CHOOSE_OF("latency-aware", POISE_LATENCY_AWARE, 15, 15),
+	ESTABLISHED("maglev", POISE_MAGLEV),
+	ESTABLISHED("source-hash", POISE_SOURCE_HASH),
+	ESTABLISHED("round-robin", POISE_ROUND_ROBIN),
+	ESTABLISHED("random", POISE_RANDOM),
+	ESTABLISHED("p2c", POISE_P2C),
+	ESTABLISHED("least-conn", POISE_LEAST_CONN),
+	ESTABLISHED("latency-aware", POISE_LATENCY_AWARE),
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
-const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0};
-const struct row row_bare_balancer = {"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0};
+const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0,
+				    false,	     false};
+const struct row row_bare_balancer = {
+	"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0, false, false};
 
-static const char *const addresses[ROW_SERVICES] = {
-	[ROW_AUTO4] = "192.0.2.1",	     [ROW_ALWAYS4] = "192.0.2.2",
-	[ROW_AUTO6] = "2001:db8::1",	     [ROW_GUE4] = "192.0.2.3",
-	[ROW_NOBODY] = "192.0.2.9",	     [ROW_MAGLEV_8] = "192.0.2.11",
-	[ROW_ROUND_ROBIN_8] = "192.0.2.12",  [ROW_RANDOM_8] = "192.0.2.13",
-	[ROW_LEAST_CONN_8] = "192.0.2.14",   [ROW_P2C_8] = "192.0.2.15",
-	[ROW_LEAST_CONN_256] = "192.0.2.16", [ROW_P2C_256] = "192.0.2.17",
+static const char *const addresses[ROW_CHOICES] = {
+	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
+	[ROW_GUE4] = "192.0.2.3",  [ROW_NOBODY] = "192.0.2.9",
 };
 
-const char *row_address(enum row_service service)
+const char *row_address(unsigned int service)
 {
-	return addresses[service];
+	static char text[INET_ADDRSTRLEN];
+
+	if (service < ROW_CHOICES)
+		return addresses[service];
+	snprintf(text, sizeof(text), "192.0.2.%u", 100 + service);
+	return text;
 }
 
 static bool is_v6(const struct row *row)
 {
-	return strchr(addresses[row->service], ':');
+	return strchr(row_address(row->service), ':');
 }
 
 unsigned int row_vary_at(const struct row *row)
@@ -108,12 +136,12 @@ static size_t put_ip(const struct row *row, void *at)
 
 	if (is_v6(row)) {
 		inet_pton(AF_INET6, "2001:db8:1::b00:0", &ip6.saddr);
-		inet_pton(AF_INET6, addresses[row->service], &ip6.daddr);
+		inet_pton(AF_INET6, row_address(row->service), &ip6.daddr);
 		memcpy(at, &ip6, sizeof(ip6));
 		return sizeof(ip6);
 	}
 	inet_pton(AF_INET, "11.0.0.0", &ip.saddr);
-	inet_pton(AF_INET, addresses[row->service], &ip.daddr);
+	inet_pton(AF_INET, row_address(row->service), &ip.daddr);
 	ip.check = checksum(&ip, sizeof(ip));
 	memcpy(at, &ip, sizeof(ip));
 	return sizeof(ip);

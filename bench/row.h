@@ -10,56 +10,59 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "../maps/abi.h"
+
 /* The services that balancer.c sets up, and one address that is nobody's. */
 enum row_service {
 	ROW_AUTO4,   /* track auto: hash policy, untracked */
 	ROW_ALWAYS4, /* track always */
 	ROW_AUTO6,
 	ROW_GUE4,
-	ROW_MAGLEV_8, /* track always, this policy and so many backends */
-	ROW_ROUND_ROBIN_8,
-	ROW_RANDOM_8,
-	ROW_LEAST_CONN_8,
-	ROW_P2C_8,
-	ROW_LEAST_CONN_256,
-	ROW_P2C_256,
 	ROW_NOBODY,
-	ROW_SERVICES,
+	ROW_CHOICES, /* from here on ROW_CHOICE */
 };
+
+/* One of each policy and size, track always. */
+#define ROW_SIZES		   3
+#define ROW_CHOICE(policy, size)   (ROW_CHOICES + (policy)*ROW_SIZES + (size))
+#define ROW_SERVICES		   ROW_CHOICE(POISE_POLICIES, 0)
+#define ROW_CHOICE_POLICY(service) (((service)-ROW_CHOICES) / ROW_SIZES)
+extern const int row_sizes[ROW_SIZES]; /* backends */
 
 struct row {
 	const char *name;
-	enum row_service service;
-	unsigned int flows; /* a power of two */
-	bool syn;	    /* SYN, else ACK */
-	int growth;	    /* bytes of outer header expected */
-	double required;    /* ratio to the no-op that must not be exceeded */
-	/* What a choice costs: each flow begins and is reset at once, so that the next finds its
-	 * word and is chosen for afresh; over the same of another row, in ns a flow. */
+	unsigned int service; /* enum row_service or ROW_CHOICE */
+	unsigned int flows;   /* a power of two */
+	bool syn;	      /* SYN, else ACK */
+	int growth;	      /* bytes of outer header expected */
+	double required;      /* ratio to the no-op that must not be exceeded */
+	/* What a policy costs: over the same of another row, in ns. */
 	const struct row *beside;
-	double over; /* ns that must not be exceeded */
+	double over; /* ns that must not be exceeded; negative: no matter */
+	/* Each flow begins and is reset at once, so that the next finds its word and is chosen for
+	 * afresh. Then `over` is of a flow, else of a packet. */
+	bool chooses;
+	bool both; /* on two CPUs at once */
 };
 
-#define ROW_CHOOSES(row) ((row)->beside != NULL)
-#define ROW_PER_FLOW	 2 /* packets of a flow of these rows */
+#define ROW_PER_FLOW 2 /* packets of a flow of rows that choose */
 
 extern const struct row rows[];
 extern const size_t rows_count;
 /* Not of the table: yardsticks (bare.h). */
 extern const struct row row_bare_tunnel, row_bare_balancer;
-/* What rows of choices are compared with. */
-extern const struct row row_choose;
 
 /* The row's packet of its first flow: TCP, ROW_PAYLOAD bytes; first: the one that a flow begins
  * with. Returns its length. */
 #define ROW_PAYLOAD   10
 #define ROW_FRAME_MAX 128
 size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX]);
-/* Where in the frame the low 32 bits of the source address stand. */
 /* Where TCP's flags stand; only rows of choices ask. */
 unsigned int row_flags_at(void);
+/* Where in the frame the low 32 bits of the source address stand. */
 unsigned int row_vary_at(const struct row *row);
-const char *row_address(enum row_service service);
+/* Valid until the next call. */
+const char *row_address(unsigned int service);
 #define ROW_PORT 80
 
 #endif

@@ -44,6 +44,14 @@ static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,
 	return p->hash;
 }
 
+/* The hash by which the service's table is read. Only where that is asked: a recorded flow goes on
+ * without, whatever the policy. */
+static __always_inline __u64 choose_place(const struct packet *p,
+					  const struct poise_service_rec *rec)
+{
+	return policy_place(rec->policy, p, rec);
+}
+
 static __always_inline answer_t policy_ask(struct flow *f, __u8 policy)
 {
 	switch (policy) {
@@ -65,14 +73,13 @@ static __always_inline answer_t policy_choose(struct flow *f, const struct poise
 	return answer ? answer : table_choose(f);
 }
 
-/* The hashes that everything after goes by. */
-static __always_inline void choose_hashes(struct packet *p, const struct poise_service_rec *rec)
+/* The hash that everything after goes by. */
+static __always_inline void choose_hash(struct packet *p)
 {
 	p->hash = poise_flow_hash(&p->src, &p->dst, p->ports, p->proto, poise_key0, poise_key1);
 	/* What half of it is needed later is made of it then: kept, it would take stack that the
 	 * slow paths lack. */
 	BARRIER(p->hash);
-	p->place = policy_place(rec->policy, p, rec);
 }
 
 #endif

@@ -20,7 +20,8 @@ static __always_inline struct poise_member *find_table(const struct packet *p,
 
 	if (!(rec->flags & POISE_S_TABLE))
 		return NULL;
-	slot = word_lookup(&table, rec->table_at + poise_table_slot(p->place, rec->table_size));
+	slot = word_lookup(&table,
+			   rec->table_at + poise_table_slot(choose_place(p, rec), rec->table_size));
 	if (!slot || ONCE(*slot) & POISE_ENTRY_MIXED)
 		return NULL;
 	*id = member_of_ordinal(rec, POISE_ENTRY_CURRENT(ONCE(*slot)));
@@ -73,7 +74,7 @@ static __always_inline struct flow find_flow(const struct packet *p,
 {
 	return (struct flow){
 		.hash = p->hash,
-		.place = p->place,
+		.place = choose_place(p, rec),
 		.base = rec->base_size ? policy_place(rec->base_hash, p, rec) : 0,
 		.client = find_client(p, rec),
 		.service = p->service,
@@ -114,7 +115,7 @@ static __always_inline answer_t find(struct xdp_md *ctx, struct packet *p,
 			return find_closely(ctx, p, rec, true);
 	}
 	if (rec->track != POISE_TRACK_ALWAYS) {
-		__u32 entry = table_entry(rec->table_at, rec->table_size, p->place);
+		__u32 entry = table_entry(rec->table_at, rec->table_size, choose_place(p, rec));
 		bool off = rec->track == POISE_TRACK_OFF;
 		struct poise_member *m;
 

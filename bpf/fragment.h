@@ -257,7 +257,7 @@ static __always_inline answer_t fragment_first(struct xdp_md *ctx, struct packet
 		return DROP(TTL);
 	if (rec->flags & POISE_S_LINKS) /* nothing says by which port the later ones would go */
 		return DROP(FRAGMENT);
-	choose_hashes(p, rec);
+	choose_hash(p);
 	member = find(NULL, p, rec);
 	if (IS_DROP(member))
 		return member;
@@ -283,7 +283,7 @@ static __always_inline answer_t fragment_guess(struct packet *p, __u32 service)
 	if (!rec)
 		return 0;
 	p->ports = 0;
-	choose_hashes(p, rec);
+	choose_hash(p);
 	flow = find_flow(p, rec, stamp_seconds());
 	latest = rec->affinity ? affinity_get(&flow) : 0;
 	return latest ? latest : table_choose(&flow);

@@ -138,7 +138,7 @@ static __always_inline answer_t icmp_member(struct packet *p, struct poise_servi
 	__u64 word = 0;
 	struct flow f;
 
-	choose_hashes(p, rec);
+	choose_hash(p);
 	f = find_flow(p, rec, 0);
 	bucket = flow_bucket(f.hash);
 	if (flow_find(bucket, poise_flow_tag(f.hash, udp), f.service, -1, &word) >= 0 ||

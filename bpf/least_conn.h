@@ -11,34 +11,55 @@
 #define LEAST_CONN_STRIDE 64 /* members a call, which costs as much as five of them */
 #define LEAST_CONN_CALLS  (POISE_LEAST_CONN_MOST / LEAST_CONN_STRIDE)
 
-/* What is rarely needed is kept in memory, for there are few registers. */
-static __always_inline void least_conn_seat(struct pick *p, const struct poise_seat *seat,
-					    const struct poise_loads *row, __u32 mask,
-					    __u64 *chance, __u64 *best)
+/* Of the first few each may well be the best so far. */
+static __always_inline void least_conn_first(struct pick *p, const struct poise_seat *seat, __u32 n,
+					     const struct poise_loads *row)
 {
-	__u64 member = ONCE(seat->member), score = load_score(seat, member, row, mask);
-
-	if (score > *best)
-		return;
-	*chance *= LOAD_STEP;
-	if (score == *best && *chance >= ONCE(p->best.tie))
-		return;
-	*best = score;
-	p->best.tie = *chance;
-	p->best.member = member;
-}
-
-/* Seats of one value of the table: the first n, or all. */
-static __always_inline void least_conn_seats(struct pick *p, const struct poise_seat *seat, __u32 n,
-					     const struct poise_loads *row, __u64 *best)
-{
+	struct rival best = p->best;
 	__u64 chance = p->chance;
 	__u32 mask = poise_row_mask;
 
 	UNROLL
 	for (__u32 k = 0; k < SEATS; k++)
+		if (k < n) {
+			__u64 member = ONCE(seat[k].member);
+			__u64 score = load_score(&seat[k], member, row, mask);
+
+			load_meet(&best, score, load_draw(&chance), member);
+		}
+	p->best = best;
+	p->chance = chance;
+}
+
+/* Later ones mostly are not. What is rarely needed is kept in memory, for there are few registers.
+ */
+static __always_inline void least_conn_seat(struct pick *p, const struct poise_seat *seat,
+					    const struct poise_loads *row, __u32 mask,
+					    __u64 *chance, __u64 *best)
+{
+	__u64 member = ONCE(seat->member), score = load_score(seat, member, row, mask), tie;
+
+	if (score > *best)
+		return;
+	tie = load_draw(chance);
+	if (score == *best && tie >= ONCE(p->best.tie))
+		return;
+	*best = score;
+	p->best.tie = tie;
+	p->best.member = member;
+}
+
+static __always_inline void least_conn_later(struct pick *p, const struct poise_seat *seat, __u32 n,
+					     const struct poise_loads *row)
+{
+	__u64 chance = p->chance, best = p->best.score;
+	__u32 mask = poise_row_mask;
+
+	UNROLL
+	for (__u32 k = 0; k < SEATS; k++)
 		if (k < n)
-			least_conn_seat(p, &seat[k], row, mask, &chance, best);
+			least_conn_seat(p, &seat[k], row, mask, &chance, &best);
+	p->best.score = best;
 	p->chance = chance;
 }
 
@@ -46,22 +67,22 @@ static __always_inline void least_conn_seats(struct pick *p, const struct poise_
 __noinline int least_conn_some(struct pick *p, struct poise_service_rec *rec)
 {
 	struct poise_loads *row = loads_row();
-	__u64 best;
 	__u32 at;
 
 	if (!p || !rec || !row)
 		return 0;
-	best = p->best.score;
 	at = p->at;
 	for (int k = 0; k < LEAST_CONN_STRIDE / SEATS && at < rec->cycle_size; k++) {
 		struct poise_seat *seat = load_seat(rec, at & ~(SEATS - 1));
 
 		if (!seat)
 			break;
-		least_conn_seats(p, seat, rec->cycle_size - at, row, &best);
+		if (!at)
+			least_conn_first(p, seat, rec->cycle_size, row);
+		else
+			least_conn_later(p, seat, rec->cycle_size - at, row);
 		at += SEATS;
 	}
-	p->best.score = best;
 	p->at = at;
 	return 0;
 }
@@ -80,8 +101,7 @@ __noinline answer_t least_conn_choose(struct flow *f)
 	if (!s)
 		return DROP(BROKEN);
 	p = &s->pick;
-	p->best.score = ~0ull;
-	p->best.member = 0;
+	p->best = LOAD_NOBODY;
 	p->chance = turn_draw(turn, f) | 1;
 	p->at = 0;
 	for (int call = 0; call < LEAST_CONN_CALLS && p->at < rec->cycle_size; call++)

@@ -20,8 +20,8 @@
 #include "cycle.h"
 #include "scratch.h"
 
-#define LOAD_STEP 6364136223846793005ull /* of Knuth's generator; its high bits are used */
-#define SEATS	  (POISE_WORDS / 2)	 /* in a value of the table */
+#define LOAD_STEP 6364136223846793005ull
+#define SEATS	  (POISE_WORDS / 2) /* in a value of the table */
 
 /* The seat at a place of the roster, and those after it in the same value; NULL: there is none. */
 static __always_inline struct poise_seat *load_seat(const struct poise_service_rec *rec, __u32 at)
@@ -32,14 +32,54 @@ static __always_inline struct poise_seat *load_seat(const struct poise_service_r
 	return words ? (struct poise_seat *)words + at % SEATS : NULL;
 }
 
-/* What the member's flows and one more cost. Costs have 32 bits, loads 31. */
+/* Twice what the member's flows and one more cost. Costs have 32 bits, loads less than 30. */
 static __always_inline __u64 load_score(const struct poise_seat *seat, __u64 member,
 					const struct poise_loads *row, __u32 mask)
 {
 	const struct poise_loads *l = &row[member & mask];
 	__s32 load = (__s32)((__u32)ONCE(l->own) + (__u32)ONCE(l->others));
 
-	return ((load > 0 ? (__u32)load : 0) + 1ull) * ONCE(seat->cost);
+	/* A branch that hardly anybody takes; made a maximum it would part 0 from 1. */
+	if (UNLIKELY(load < 0)) {
+		BARRIER(load);
+		load = 0;
+	}
+	return ((__u32)load + 1ull) * ONCE(seat->cost) << 1;
+}
+
+/* ---- the better of two, without a branch: nobody could foretell which way it goes, and a wrong
+ * guess costs as much as comparing several members ----------------------------------------------*/
+
+/* `a` if `yes` is all ones, `b` if it is 0. */
+static __always_inline __u64 load_either(__u64 yes, __u64 a, __u64 b)
+{
+	BARRIER(yes); /* or the compiler makes it a branch */
+	return b ^ ((a ^ b) & yes);
+}
+
+/* All ones if a < b, else 0; neither has bit 63. */
+static __always_inline __u64 load_less(__u64 a, __u64 b)
+{
+	return (__u64)((__s64)(a - b) >> 63);
+}
+
+#define LOAD_NOBODY ((struct rival){.score = ~0ull >> 1, .tie = ~0ull >> 1})
+
+/* The better of the best so far and another, whose tie is drawn. Scores are even. */
+static __always_inline void load_meet(struct rival *best, __u64 score, __u64 tie, __u64 member)
+{
+	__u64 better = load_less(score, best->score - load_less(tie, best->tie));
+
+	best->score = load_either(better, score, best->score);
+	best->tie = load_either(better, tie, best->tie);
+	best->member = load_either(better, member, best->member);
+}
+
+/* The next number of a generator of Knuth's, as a tie: its low bits are of no use. */
+static __always_inline __u64 load_draw(__u64 *chance)
+{
+	*chance *= LOAD_STEP;
+	return *chance >> 1;
 }
 
 /* ---- once more, carefully ---------------------------------------------------------------------*/
@@ -79,7 +119,7 @@ __noinline int load_walk(struct pick *p, struct poise_service_rec *rec)
 			p->at -= rec->cycle_size;
 		it.member = ONCE(seat->member);
 		it.score = load_score(seat, it.member, row, mask);
-		it.tie = p->chance *= LOAD_STEP;
+		it.tie = load_draw(&p->chance);
 		if (it.score > p->best.score ||
 		    (it.score == p->best.score && it.tie >= p->best.tie))
 			continue;
@@ -100,7 +140,7 @@ static __always_inline answer_t load_careful(struct flow *f, struct poise_servic
 		return DROP(BROKEN);
 	p = &s->pick;
 	*p = (struct pick){
-		.best.score = ~0ull,
+		.best = LOAD_NOBODY,
 		.chance = f->hash | 1,
 		.at = at,
 		.step = step,

@@ -428,7 +428,7 @@ static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
 	*why = p.ttl <= 1 ? DROP(TTL) : DROP(SOURCE);
 	if (p.ttl <= 1 || ranges_denied(&p, rec))
 		return NULL;
-	choose_hashes(&p, rec);
+	choose_hash(&p);
 	n->flow = find_flow(&p, rec, stamp_seconds());
 	n->talk.client = p.src;
 	n->talk.address = p.dst;

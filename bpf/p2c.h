@@ -12,38 +12,33 @@
 
 #include "load.h"
 
-/* The best of those drawn; 0: the roster is not what it seems. Without branches where nobody could
- * foretell which way they go: a wrong guess costs as much as comparing two members. */
+/* The best of those drawn; 0: the roster is not what it seems. */
 static __always_inline __u32 p2c_best(const struct poise_service_rec *rec, __u64 draw)
 {
 	struct poise_loads *row = loads_row();
-	__u32 id = 0, mask = poise_row_mask;
-	__u64 members = rec->cycle_size, start = poise_table_slot(draw, members);
-	__u64 best = ~0ull, tie = 0, end = 0, from = 0;
+	__u32 mask = poise_row_mask, members = rec->cycle_size;
+	__u32 start = poise_table_slot(draw, members);
+	struct rival best = LOAD_NOBODY;
+	__u64 from = 0, end = 0;
 
 	for (int k = 0; k < POISE_CHOICES_MAX && k < rec->choices; k++) {
-		__u64 member, score;
 		struct poise_seat *seat;
-		__s64 at;
+		__u64 at, member;
 
 		draw *= LOAD_STEP;
 		end += rec->arc;
-		at = start + from - members;
-		at += (draw >> 32) * ((end >> 16) - from) >> 32;
+		at = start + from + poise_table_slot(draw >> 32, (__u32)((end >> 16) - from));
 		from = end >> 16;
-		at += members & at >> 63;
-		seat = load_seat(rec, at);
+		at = load_either(load_less(at, members), at, at - members);
+		seat = load_seat(rec, (__u32)at);
 		if (!seat || !row)
 			return 0;
 		member = ONCE(seat->member);
-		score = load_score(seat, member, row, mask);
-		if (score > best || (score == best && draw * POISE_GOLD >= tie))
-			continue;
-		best = score;
-		tie = draw * POISE_GOLD;
-		id = member;
+		/* What has chosen the place must not decide again. */
+		load_meet(&best, load_score(seat, member, row, mask), draw * POISE_GOLD >> 1,
+			  member);
 	}
-	return id;
+	return (__u32)best.member;
 }
 
 /* Whoever is refused may be all that there is, so then others are compared, each asked in turn: at

@@ -30,8 +30,7 @@ struct packet {
 		__u32 refusing; /* of none: there are addresses that refuse (address.h) */
 	};
 	/* choose.h */
-	__u64 hash;  /* of the flow */
-	__u64 place; /* the hash by which the service's policy reads its table */
+	__u64 hash; /* of the flow */
 };
 
 #define TCP_FIN 0x01
@@ -52,7 +51,7 @@ enum packet_kind {
 /* What it takes to choose for a packet. */
 struct flow {
 	__u64 hash;
-	__u64 place;
+	__u64 place;  /* the hash by which the service's policy reads its table */
 	__u64 base;   /* as place, for a base table of its own */
 	__u64 client; /* hash of the client at the service, if that has affinity */
 	__u32 service;

@@ -31,7 +31,7 @@ int poise_xdp(struct xdp_md *ctx)
 	}
 	if (p.ttl <= 1)
 		return answer(ctx, p.service, DROP(TTL), ASKED(&p));
-	choose_hashes(&p, service);
+	choose_hash(&p);
 	m = find_table(&p, service, &member);
 	if (UNLIKELY(!m)) {
 		if (UNLIKELY(service->flags & POISE_S_LINKS)) {
@@ -60,7 +60,7 @@ int poise_nat(struct xdp_md *ctx)
 	service = listener_find(&p);
 	if (!service || !(service->flags & POISE_S_LINKS)) /* of another mode since a moment */
 		return drop(p.service, DROP(BROKEN));
-	choose_hashes(&p, service);
+	choose_hash(&p);
 	slot = nat_slot(ctx, &p, service);
 	if (LIKELY(slot)) {
 		int verdict = nat_send(ctx, &p, slot, false);
