@@ -107,7 +107,6 @@ Test(option, defaults)
 		{OPTION_SERVICE, "eject-time-max", "5m"},
 		{OPTION_SERVICE, "min-up", "none"},
 		{OPTION_SERVICE, "min-up-margin", "0"},
-		{OPTION_SERVICE, "notify", ""},
 		{OPTION_BACKEND, "sorry", "no"},
 		{OPTION_BACKEND, "checked", "yes"},
 		{OPTION_BACKEND, "health-port", "default"},
