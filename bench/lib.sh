@@ -13,9 +13,10 @@ work=$(mktemp -d /tmp/poise-bench.XXXXXX)
 servers=()
 started="" poised_pid="" from=""
 backends="1 2 3 4"
-# Generator and servers go before whatever else wants the CPU, where the kernel lets them.
-urgent=(chrt -f 1)
-"${urgent[@]}" true 2>/dev/null || urgent=()
+# The generator goes before the servers, and these before whatever else wants the CPU, where the
+# kernel lets them.
+ask_first=(chrt -f 2) serve_first=(chrt -f 1)
+"${ask_first[@]}" true 2>/dev/null || ask_first=() serve_first=()
 
 say() {
 	printf '%(%H:%M:%S)T  %s\n' -1 "$*" >&2
@@ -112,7 +113,7 @@ site_down() {
 server_start() { # MODE SERVER PORT OPTION...: what it prints is in $work/bN
 	local mode=$1 n=$2 port=$3
 	shift 3
-	start "b$n" "$work/b$n" "${urgent[@]}" echod "b$n" "$vip:$port" "$(own "$mode" "$n"):$port" "$@"
+	start "b$n" "$work/b$n" "${serve_first[@]}" echod "b$n" "$vip:$port" "$(own "$mode" "$n"):$port" "$@"
 	servers+=("$started")
 }
 
@@ -182,9 +183,12 @@ plot() { # BENCH REPORT CSV NAME
 	done
 }
 
+at_end() { :; } # for who sources this, to put back what it changed
+
 bench_leave() {
 	local rc=$?
 	trap - EXIT
+	at_end
 	servers_stop
 	lab_down >/dev/null 2>&1 || true
 	rm -rf "$work"
