@@ -109,10 +109,9 @@ const struct cli_command cli_commands[] = {
 	 .usage = "SERVICE|all BACKEND... [deadline DURATION]", .complete = "sb", NO_KEYS,
 	 TAKES(OPT_BIT(WAIT)),
 	 .help = "No new flows for backends; those they have go on, until the deadline.",
-	 .about =
-		 "The deadline is the service's drain-timeout if none is said. With --wait the "
-		 "command returns when the backends are drained. While nothing else of the service "
-		 "is usable, draining backends go on serving."},
+	 .about = "The deadline is the service's drain-timeout if none is said. With --wait the "
+		  "command returns when the backends are drained, or down. While nothing else of "
+		  "the service is usable, draining backends go on serving."},
 	{CHANGE, .name = "backend enable", .run = cmd_backend_enable,
 	 .usage = "SERVICE|all BACKEND...", .complete = "sb", NO_KEYS, TAKES(OPT_BIT(WAIT)),
 	 .help = "Takes drained or disabled backends back."},

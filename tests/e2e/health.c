@@ -13,8 +13,6 @@
 #include "tests/support/site.h"
 #include "tests/support/tls.h"
 
-static const char *const nodes[] = {NULL, "b1", "b2", "b3"};
-
 static struct site site;
 
 static void up(void)
@@ -135,8 +133,12 @@ Test(health, a_certificate_expires)
 	const char *dir = tls_make(&site.lab);
 	double took = 0;
 
-	for (int n = 1; n <= site.backends; n++)
-		tls_serve(&site.lab, nodes[n]);
+	for (int n = 1; n <= site.backends; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		tls_serve(&site.lab, node);
+	}
 	site_service(&site, SITE_VIP4, 4);
 	lab_must(&site.lab, "lb1",
 		 "poise health set web https port 8443 host " TLS_NAME " ca %s/ca.crt " SITE_QUICK,

@@ -169,7 +169,14 @@ Test(health_types, grpc)
 	pid_t server =
 		lab_serve(&lab, "b1", "tests/lab/grpc-health 9201 =1 shop.Cart=2 shop.Odd=9");
 
+	const char *dir = tls_make(&lab);
+
 	lab_must(&lab, "b1", "nginx");
+	tls_serve(&lab, "b1");
+	expect(true, "good *grpc SERVING", "grpc tls yes host www.test ca %s/ca.crt port 8447",
+	       dir);
+	expect(false, "bad .*[cC]ertificate", "grpc tls yes host www.test port 8447");
+	expect(false, "bad ", "grpc tls yes verify no port 9201"); /* without TLS */
 	expect(true, "good *grpc SERVING", "grpc port 9201");
 	expect(false, "bad *grpc NOT_SERVING", "grpc port 9201 query shop.Cart");
 	expect(false, "bad *grpc status 5", "grpc port 9201 query shop.None");

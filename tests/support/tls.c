@@ -33,7 +33,10 @@ static const char conf[] =
 	"ssl_reject_handshake on; } "
 	"server { listen 8446 ssl; listen [::]:8446 ssl; server_name " TLS_NAME "; "
 	"ssl_certificate DIR/server.crt; ssl_certificate_key DIR/server.key; "
-	"location / { return 200 $ssl_server_name; } } }";
+	"location / { return 200 $ssl_server_name; } } "
+	"server { listen 8447 ssl http2; listen [::]:8447 ssl http2; "
+	"ssl_certificate DIR/server.crt; ssl_certificate_key DIR/server.key; "
+	"location / { grpc_pass grpc://127.0.0.1:9201; } } }";
 
 static const char *directory(const struct lab *l)
 {

@@ -12,6 +12,7 @@
 #define TLS_OVER   8444 /* its certificate has expired */
 #define TLS_CLIENT 8445 /* wants a client's certificate */
 #define TLS_SNI	   8446 /* knows nobody but TLS_NAME */
+#define TLS_GRPC   8447 /* passes gRPC on to port 9201 of the node, without TLS */
 
 /* Makes ca.crt, client.crt and client.key, among others, in a directory that all nodes see, whose
  * name it returns. It goes with the lab. */

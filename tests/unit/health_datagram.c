@@ -153,7 +153,7 @@ static void *flood(void *arg)
 
 	if (got <= 2)
 		return NULL;
-	memcpy(in + 2, DNS_GOOD, 6);
+	memcpy(in + 2, DNS_GOOD, sizeof(DNS_GOOD) - 1);
 	in[0] ^= 1;
 	for (int n = 0; n < 100; n++)
 		sendto(s->fd, in, (size_t)(got - n % 20), 0, (struct sockaddr *)&from, size);
