@@ -21,10 +21,10 @@
 
 #include "packet.h"
 
-#define LIMIT_RATE	   1000 /* answers of a kind per second, of all CPUs */
+#define LIMIT_RATE	   1000 /* answers of a kind per second, of all CPUs, unless told otherwise */
 #define LIMIT_BURST	   50	/* at once, after a rest, of all CPUs */
-#define LIMIT_SOURCE_RATE  100	/* the same for one source: ten of them are a flood, not one */
-#define LIMIT_SOURCE_BURST 20	/* what a browser or a traceroute asks for at once, and more */
+#define LIMIT_SOURCES	   10 /* for one source a part of that: ten of them are a flood, not one */
+#define LIMIT_SOURCE_BURST 20 /* what a browser or a traceroute asks for at once, and more */
 #define LIMIT_SECOND	   (1ull << 32)
 
 /* 8 KiB a CPU. Ten floods spend all there is: of other sources one in 2,600 meets two of them. */
@@ -49,6 +49,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct limit);
 } limits SEC(".maps");
+
+static __always_inline __u64 limit_rate(const struct poise_meta *m, __u32 kind)
+{
+	__u32 rate = kind == LIMIT_RST ? m->reset_rate : m->icmp_rate;
+
+	return rate ? rate : LIMIT_RATE;
+}
 
 /* Differences, so that the clock may wrap. */
 static __always_inline bool limit_before(__u64 a, __u64 b)
@@ -80,10 +87,11 @@ __noinline int limit_take(__u32 kind, __u64 source)
 	__u64 hash = poise_mix(poise_mix(source ^ poise_key0) + kind + poise_key1);
 	__u64 now = bpf_jiffies64() * poise_jiffies_mult;
 	__u32 first = hash, second = hash >> 32;
-	__u64 all, one;
+	__u64 all, one, rate;
 
 	if (!l || !m)
 		return 0;
+	rate = limit_rate(m, kind);
 	BOUND(kind, LIMIT_KINDS - 1);
 	BOUND(first, LIMIT_CELLS - 1);
 	BOUND(second, LIMIT_CELLS - 1);
@@ -91,8 +99,9 @@ __noinline int limit_take(__u32 kind, __u64 source)
 	one = l->source[0][first];
 	if (limit_before(l->source[1][second], one))
 		one = l->source[1][second];
-	if (!limit_step(&one, now, LIMIT_SOURCE_RATE, LIMIT_SOURCE_BURST, m->cpus) ||
-	    !limit_step(&all, now, LIMIT_RATE, LIMIT_BURST, m->cpus))
+	if (!limit_step(&one, now, (rate + LIMIT_SOURCES - 1) / LIMIT_SOURCES, LIMIT_SOURCE_BURST,
+			m->cpus) ||
+	    !limit_step(&all, now, rate, LIMIT_BURST, m->cpus))
 		return 0;
 	l->spent[kind] = all;
 	if (limit_before(l->source[0][first], one))

@@ -46,6 +46,8 @@ struct config_limits {
 	__u32 nat_groups;  /* 4: 28 MiB */
 	__u32 nat_low;	   /* 1024 */
 	__u32 nat_high;	   /* 65535 */
+	__u32 reset_rate;  /* 1000 */
+	__u32 icmp_rate;   /* 1000 */
 };
 
 /* Members of one service: what POISE_EXTENTS extents hold, the first of POISE_EXTENT_MIN and each

@@ -149,6 +149,8 @@ static void load_identity(const struct instance *i, struct config *cfg)
 		.nat_groups = meta->groups,
 		.nat_low = meta->nat_low,
 		.nat_high = meta->nat_high,
+		.reset_rate = meta->reset_rate,
+		.icmp_rate = meta->icmp_rate,
 	};
 }
 

@@ -29,6 +29,7 @@
 #define WINDOW_MAX	SECONDS(300) /* what counts as soon */
 #define RUN_MAX		100	     /* results in a row */
 #define JITTER_MAX	50	     /* percent: more is another interval */
+#define ANSWERS_MAX	10000000   /* a second: no limit for any flood that could be answered */
 #define FLOW_SLOTS_MAX	(1u << 30)   /* 8 GiB */
 #define TABLE_SLOTS_MIN 8192	     /* one automatic table and its successor */
 #define TABLE_SLOTS_MAX (1u << 30)   /* 4 GiB */
@@ -410,6 +411,12 @@ const struct option poise_options[] = {
 	 .max = POISE_PORTS - 1, .argument = "PORT",
 	 .help = "The highest. Ports in between that services listen on, that the host listens on, "
 		 "reserves or takes for connections of its own are left alone."},
+	{LIMIT(reset_rate), .key = "reset-rate", .type = OPTION_U32, .fallback = "1000", .min = 1,
+	 .max = ANSWERS_MAX, .argument = "NUMBER",
+	 .help = "TCP resets that refuse connections, a second, of all CPUs; to one source a tenth "
+		 "of it."},
+	{LIMIT(icmp_rate), .key = "icmp-rate", .type = OPTION_U32, .fallback = "1000", .min = 1,
+	 .max = ANSWERS_MAX, .argument = "NUMBER", .help = "The same of ICMP errors."},
 };
 
 const size_t poise_options_count = sizeof(poise_options) / sizeof(poise_options[0]);

@@ -76,6 +76,8 @@ void sizes_fill(struct poise_meta *meta, const struct config_limits *limits)
 	meta->paths = limits->paths + 1;
 	meta->listeners = limits->listeners;
 	meta->ranges = limits->ranges;
+	meta->reset_rate = limits->reset_rate;
+	meta->icmp_rate = limits->icmp_rate;
 	meta->nat_low = limits->nat_low ? limits->nat_low : NAT_LOW;
 	meta->nat_high = limits->nat_high ? limits->nat_high : POISE_PORTS - 1;
 	meta->groups = limits->nat_groups ? power_of_two(limits->nat_groups) : 0;

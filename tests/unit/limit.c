@@ -170,3 +170,36 @@ Test(limit, counted)
 	cr_expect_eq(count[POISE_R_ANSWER_LIMITED], (__u64)(4 * BURST - share()));
 	cr_expect_eq(count[POISE_R_ANSWERED_ICMP], 0);
 }
+
+/* Over a minute, all to one CPU, which has its share: of new sources each time, or of one. */
+static int over_a_minute(const char *protocol, bool one_source)
+{
+	int count = 0, source = 0;
+
+	for (__u32 tick = 0; tick < 60 * RUN_HZ; tick++) {
+		run_tick(1);
+		for (int k = 0; k < 2; k++) {
+			char words[96];
+
+			source += !one_source;
+			snprintf(words, sizeof(words), "ip4 10.%d.%d.%d > 10.2.0.1 | %s",
+				 16 + (source >> 16), source >> 8 & 255, source & 255, protocol);
+			count += native_send(&n, NULL, words) == XDP_TX;
+		}
+	}
+	return count;
+}
+
+/* What the file says of either kind. */
+Test(limit, as_told)
+{
+	const int cpus = (int)n.i->meta->cpus;
+
+	n.i->meta->reset_rate = 40 * (__u32)cpus;
+	n.i->meta->icmp_rate = 5 * (__u32)cpus;
+	run_set_seconds(1000);
+	cr_expect_float_eq(over_a_minute("tcp 1234 > 80 S", false), 60 * 40, BURST);
+	cr_expect_float_eq(over_a_minute("udp 1234 > 53", false), 60 * 5, BURST);
+	run_set_seconds(2000);
+	cr_expect_float_eq(over_a_minute("tcp 1234 > 80 S", true), 60 * 4, BURST);
+}

@@ -165,6 +165,8 @@ Test(option, defaults)
 		{OPTION_LIMIT, "nat-groups", "4"},
 		{OPTION_LIMIT, "nat-port-low", "1024"},
 		{OPTION_LIMIT, "nat-port-high", "65535"},
+		{OPTION_LIMIT, "reset-rate", "1000"},
+		{OPTION_LIMIT, "icmp-rate", "1000"},
 		{OPTION_SERVICE, "forward", "nat"},
 	};
 	char text[OPTION_TEXT];
