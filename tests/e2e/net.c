@@ -174,7 +174,14 @@ static struct config *two_members(const char *one, const char *two)
 /* In the instance: what changed is stored, what did not is not, and who is gone is let go. */
 Test(net_kernel, members_get_and_lose_next_hops)
 {
-	const struct config_limits limits = {16, 64, 64, 4096, 65536, 8, 0};
+	const struct config_limits limits = {
+		.services = 16,
+		.backends = 64,
+		.listeners = 64,
+		.flow_slots = 4096,
+		.table_slots = 65536,
+		.paths = 8,
+	};
 	struct instance *i = instance_anonymous(&limits);
 	struct config *cfg = two_members("10.0.0.254", "10.0.1.254");
 	struct poise_error err = {0};

@@ -76,7 +76,7 @@ static void check_gauges(void)
 		cr_assert_eq(native_gauge(&n, m), native_live(&n, m), "member %u", m);
 }
 
-static __u64 events(__u32 which)
+static __u64 told(__u32 which)
 {
 	return run_drops(service)->count[which];
 }
@@ -89,7 +89,7 @@ Test(bucket, lowest_free_slot)
 	cr_assert_eq(add(), RECORDED);
 	cr_assert_eq(POISE_WORD_TAG(bucket->word[3]), TAG);
 	cr_assert_eq(bucket->word[5], 0);
-	cr_assert_eq(events(POISE_R_EVICTED), 0);
+	cr_assert_eq(told(POISE_R_EVICTED), 0);
 }
 
 /* RST, FIN, NEW, AFFINITY, PICKUP, in this order and of a kind the oldest; EST never. */
@@ -109,7 +109,7 @@ Test(bucket, victims)
 			bucket->word[7] = word(14, first, POISE_FLOW_EST, 20);
 		cr_assert_eq(add(), RECORDED);
 		cr_assert_eq(POISE_WORD_TAG(bucket->word[4]), TAG, "case %zu", k);
-		cr_assert_eq(events(POISE_R_EVICTED), k + 1);
+		cr_assert_eq(told(POISE_R_EVICTED), k + 1);
 	}
 }
 
@@ -166,7 +166,7 @@ Test(bucket, a_twin_above_goes)
 	cr_assert_eq(add(), RECORDED);
 	cr_assert_eq(POISE_WORD_TAG(bucket->word[0]), TAG);
 	cr_assert_eq(bucket->word[5], 0);
-	cr_assert_eq(events(POISE_R_DUPLICATE), 1);
+	cr_assert_eq(told(POISE_R_DUPLICATE), 1);
 	cr_assert_eq(native_gauge(&n, first), 0);
 	cr_assert_eq(native_gauge(&n, second), 1);
 }
@@ -180,7 +180,7 @@ Test(bucket, before_a_twin_below_we_give_way)
 	cr_assert_eq(add(), RECORD_WITHDRAWN);
 	cr_assert_eq(bucket->word[2], word(TAG, first, POISE_FLOW_NEW, 0));
 	cr_assert_eq(bucket->word[5], 0);
-	cr_assert_eq(events(POISE_R_DUPLICATE), 1);
+	cr_assert_eq(told(POISE_R_DUPLICATE), 1);
 	cr_assert_eq(native_gauge(&n, second), 0);
 	check_gauges();
 }
@@ -190,7 +190,7 @@ Test(bucket, another_services_tag_is_no_twin)
 	put(5, word(TAG, foreign, POISE_FLOW_EST, 0));
 	cr_assert_eq(add(), RECORDED);
 	cr_assert_eq(bucket->word[5], word(TAG, foreign, POISE_FLOW_EST, 0));
-	cr_assert_eq(events(POISE_R_DUPLICATE), 0);
+	cr_assert_eq(told(POISE_R_DUPLICATE), 0);
 }
 
 /* ---- a swap counts what it opens and closes, and only if it took place
@@ -253,7 +253,7 @@ Test(bucket, the_victims_service_counts_it)
 	bucket->word[3] = word(6, foreign, POISE_FLOW_NEW, 5);
 	count_opened(foreign, false);
 	cr_assert_eq(add(), RECORDED);
-	cr_assert_eq(events(POISE_R_EVICTED), 0);
+	cr_assert_eq(told(POISE_R_EVICTED), 0);
 	cr_assert_eq(run_drops(n.i->members[foreign].service)->count[POISE_R_EVICTED], 1);
 }
 
