@@ -72,7 +72,7 @@ static void print_head(const struct balancer *b)
 	       b->instance->meta->flow_buckets * POISE_BUCKET_WORDS,
 	       (unsigned int)(b->instance->meta->flow_buckets * sizeof(struct poise_bucket) >> 10),
 	       BALANCER_BACKENDS);
-	printf("%-24s %7s %7s %7s %8s %8s %9s  %s\n", "PACKET", "RATIO", "MIN", "MAX", "NS",
+	printf("%-28s %7s %7s %7s %8s %8s %9s  %s\n", "PACKET", "RATIO", "MIN", "MAX", "NS",
 	       "FLOOR", "MUST BE", "");
 }
 
@@ -93,7 +93,7 @@ static void print_over(const struct row *row, const struct figure *f)
 
 static void print_row(const struct row *row, const struct figure *f)
 {
-	printf("%-24s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
+	printf("%-28s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
 	       f->ratio_max, f->ns_median, f->floor_ns_median);
 	if (row->beside) {
 		print_over(row, f);
