@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One transaction, from the lock to the sentence; see transact.h. */
+#include "../loader/net/hostports.h"
 #include "../maps/clock.h"
 #include "transact.h"
 
@@ -62,12 +63,21 @@ static void tick(struct cli *c)
 	instance_tick(c->instance, cli_now(), &ignored);
 }
 
+static bool translates(const struct config *cfg)
+{
+	for (size_t s = 0; s < cfg->services; s++)
+		if (cfg->service[s]->conf.forward == POISE_NAT)
+			return true;
+	return false;
+}
+
 int cli_commit(struct cli *c)
 {
 	bool daemon, look = true;
 
 	cli_came(c, false);
 	cli_note_own(c);
+	host_ports_note(c->instance, translates(c->config));
 	if (instance_commit(c->instance, c->config, &c->change, &c->error))
 		return -1;
 	if (c->change.services || c->change.members || c->change.addresses)

@@ -13,6 +13,7 @@
 #include "../maps/events.h"
 #include "attach/attach.h"
 #include "boot.h"
+#include "net/hostports.h"
 
 static char *last_good_path(const struct options *o, const char *suffix, char *buf, size_t size)
 {
@@ -129,6 +130,7 @@ int boot_apply(struct instance *i, const struct boot *b, const struct options *o
 		return 0;
 	if (instance_lock(i, err) < 0)
 		return -1;
+	host_ports_note(i, true);
 	if (b->cfg)
 		rc = apply_locked(i, b, &sum, err);
 	if (rc < 0)

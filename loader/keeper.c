@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include "../maps/clock.h"
+#include "net/hostports.h"
 #include "poised.h"
 
-#define NS_PER_MS    1000000ull
-#define SWEEP_SLICES 64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
+#define NS_PER_MS	1000000ull
+#define HOST_PORTS_EACH 10 /* seconds: a server that starts may wait so long for its port */
+#define SWEEP_SLICES	64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
 
 /* Sleeps until `until`; false if it is to stop. */
 static bool keeper_wait(struct keeper *k, __u64 until)
@@ -92,6 +94,8 @@ static int keeper_housekeeping(struct keeper *k, const struct swept *swept, stru
 	if (instance_lock(i, err) < 0)
 		return -1;
 	instance_sweep_end(i, swept->generation, swept->live, swept->used);
+	if (!(k->turns++ % HOST_PORTS_EACH))
+		host_ports_note(i, false);
 	rc = instance_tick(i, clock_realtime(), err);
 	if (rc >= 0 && aging_tick(k->aging, i, (__u32)(clock_monotonic() / NS_PER_S), err) < 0)
 		rc = -1;

@@ -114,6 +114,7 @@ struct keeper {
 	struct aging *aging;
 	struct ejector *ejector;
 	__u64 saved; /* generation of the last good state */
+	__u32 turns;
 	bool told_fault;
 };
 
