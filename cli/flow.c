@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Recorded flows as words of a command line, as rows and as JSON; see flows.h. */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,17 +156,17 @@ void flow_columns_measure(struct flow_columns *w, const struct cli *c,
 }
 
 static void print_row(const struct cli *c, const struct flow_columns *w, const char *before,
-		      const char *const cell[5])
+		      const char *const cell[6])
 {
 	/* names are plain ASCII: a byte is a column */
-	fprintf(c->out, "%s%-*s  %-*s  %-8s  %-11s  %7s\n", before, w->service, cell[0], w->backend,
-		cell[1], cell[2], cell[3], cell[4]);
+	fprintf(c->out, "%s%-*s  %-*s  %-8s  %-11s  %7s%s%s\n", before, w->service, cell[0],
+		w->backend, cell[1], cell[2], cell[3], cell[4], *cell[5] ? "  " : "", cell[5]);
 }
 
 void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before)
 {
 	print_row(c, w, before,
-		  (const char *const[]){"SERVICE", "BACKEND", "PROTOCOL", "STATE", "IDLE"});
+		  (const char *const[]){"SERVICE", "BACKEND", "PROTOCOL", "STATE", "IDLE", ""});
 }
 
 static const char *protocol(__u64 word)
@@ -174,7 +175,7 @@ static const char *protocol(__u64 word)
 }
 
 void flow_print(const struct cli *c, const struct flow_columns *w, const char *before,
-		const struct flow_owner *owner, __u64 word, __u32 idle)
+		const struct flow_owner *owner, __u64 word, __u32 idle, const char *after)
 {
 	char name[POISE_NAME_MAX], age[POISE_WORD_TEXT];
 
@@ -182,7 +183,50 @@ void flow_print(const struct cli *c, const struct flow_columns *w, const char *b
 		  (const char *const[]){owner->service->conf.name,
 					cli_member_name(owner->member, name), protocol(word),
 					states[POISE_WORD_STATE(word)],
-					poise_format_age(idle, age, sizeof(age))});
+					poise_format_age(idle, age, sizeof(age)), after});
+}
+
+char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT])
+{
+	const struct poise_slot *s = &c->instance->slots[slot];
+	char client[POISE_ENDPOINT_TEXT], address[POISE_ENDPOINT_TEXT], source[POISE_ENDPOINT_TEXT];
+
+	buf[0] = '\0';
+	if (slot)
+		snprintf(buf, FLOW_TUPLE_TEXT, "%s > %s by %s",
+			 poise_format_endpoint(&s->client, (__u16)s->ports, client, sizeof(client)),
+			 poise_format_endpoint(&s->address, (__u16)(s->ports >> 16), address,
+					       sizeof(address)),
+			 poise_format_endpoint(&c->instance->ways[slot].source,
+					       htons((__u16)(slot % POISE_PORTS)), source,
+					       sizeof(source)));
+	return buf;
+}
+
+void flow_source_json(const struct cli *c, __u32 slot, struct json_object *o)
+{
+	char text[POISE_ENDPOINT_TEXT];
+
+	if (slot)
+		json_add_known(o, "source",
+			       poise_format_endpoint(&c->instance->ways[slot].source,
+						     htons((__u16)(slot % POISE_PORTS)), text,
+						     sizeof(text)));
+}
+
+void flow_tuple_json(const struct cli *c, __u32 slot, struct json_object *o)
+{
+	const struct poise_slot *s = &c->instance->slots[slot];
+	char text[POISE_ENDPOINT_TEXT];
+
+	if (!slot)
+		return;
+	json_add_known(o, "client",
+		       poise_format_endpoint(&s->client, (__u16)s->ports, text, sizeof(text)));
+	json_add_known(
+		o, "address",
+		poise_format_endpoint(&s->address, (__u16)(s->ports >> 16), text, sizeof(text)));
+	flow_source_json(c, slot, o);
 }
 
 void flow_json(struct json_object *o, const struct flow_owner *owner, __u64 word, __u32 idle)

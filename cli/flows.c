@@ -2,6 +2,7 @@
 /*
  * poise flows [SERVICE [BACKEND]] [state S] [idle 5m] [--count]: the flow words, filtered. A word
  * holds no address: it says service, backend, protocol, state and for how long it has been silent.
+ * Of mode nat the addresses are known too.
  */
 #include "flows.h"
 
@@ -15,20 +16,22 @@ struct listing {
 };
 
 static void print_one(const struct listing *l, const struct flow_owner *owner, __u64 word,
-		      __u32 idle)
+		      __u32 idle, __u32 slot)
 {
+	char tuple[FLOW_TUPLE_TEXT];
 	struct json_object *o;
 
 	if (!l->c->json) {
-		flow_print(l->c, &l->columns, "", owner, word, idle);
+		flow_print(l->c, &l->columns, "", owner, word, idle, flow_tuple(l->c, slot, tuple));
 		return;
 	}
 	o = json_object_new_object();
 	flow_json(o, owner, word, idle);
+	flow_tuple_json(l->c, slot, o);
 	json_item(l->c, l->count, o);
 }
 
-static bool one_word(void *ctx, __u64 word)
+static bool one_word(void *ctx, __u64 word, __u32 slot)
 {
 	struct listing *l = ctx;
 	const struct flow_filter *f = &l->filter;
@@ -40,7 +43,7 @@ static bool one_word(void *ctx, __u64 word)
 	    (f->state && POISE_WORD_STATE(word) != f->state) || idle < f->idle)
 		return true;
 	if (!l->c->args.set[OPT_COUNT])
-		print_one(l, &owner, word, idle);
+		print_one(l, &owner, word, idle, slot);
 	l->count++;
 	return !ferror(l->c->out);
 }
@@ -51,13 +54,13 @@ static void list_json(struct cli *c, struct listing *l)
 
 	flow_say_partly(c, l->filter.service, o);
 	if (c->args.set[OPT_COUNT]) {
-		instance_flows(c->instance, one_word, l);
+		instance_flows_at(c->instance, one_word, l);
 		json_add_u64(o, "flows_recorded", l->count);
 		json_print(c, o);
 		return;
 	}
 	json_begin(c, o, "flows");
-	instance_flows(c->instance, one_word, l);
+	instance_flows_at(c->instance, one_word, l);
 	json_end(c);
 }
 
@@ -66,7 +69,7 @@ static void list_text(struct cli *c, struct listing *l)
 	flow_columns_measure(&l->columns, c, l->filter.service);
 	if (!c->args.set[OPT_NO_HEADER] && !c->args.set[OPT_COUNT])
 		flow_print_header(c, &l->columns, "");
-	instance_flows(c->instance, one_word, l);
+	instance_flows_at(c->instance, one_word, l);
 	if (c->args.set[OPT_COUNT])
 		fprintf(c->out, "%llu\n", l->count);
 	flow_say_partly(c, l->filter.service, NULL);

@@ -48,9 +48,17 @@ void flow_columns_measure(struct flow_columns *w, const struct cli *c,
 /* `before` stands in front, "" for nothing. */
 void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before);
 void flow_print(const struct cli *c, const struct flow_columns *w, const char *before,
-		const struct flow_owner *owner, __u64 word, __u32 idle);
+		const struct flow_owner *owner, __u64 word, __u32 idle, const char *after);
 /* The fields of a word; `o` may have some already. */
 void flow_json(struct json_object *o, const struct flow_owner *owner, __u64 word, __u32 idle);
+
+#define FLOW_TUPLE_TEXT (3 * POISE_ENDPOINT_TEXT + 16)
+
+/* Who a flow of mode nat is of, "" for another: "CLIENT > ADDRESS by SOURCE". */
+char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT]);
+/* The same as fields. */
+void flow_tuple_json(const struct cli *c, __u32 slot, struct json_object *o);
+void flow_source_json(const struct cli *c, __u32 slot, struct json_object *o);
 
 /* Says which of the services (svc, or all) record only what their table does not answer alone: as a
  * line on standard error, or as a field of o. */

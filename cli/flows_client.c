@@ -42,6 +42,7 @@ static void print_json(const struct client *s, const struct instance_client_flow
 	json_add_u64(o, "client_port", ntohs(flow->client_port));
 	json_add_known(o, "listener", listener_text(s, flow->port, text));
 	flow_json(o, owner, flow->word, idle);
+	flow_source_json(s->c, flow->slot, o);
 	json_item(s->c, s->count, o);
 }
 
@@ -49,12 +50,14 @@ static void print_text(const struct client *s, const struct instance_client_flow
 		       const struct flow_owner *owner, __u32 idle)
 {
 	char client[POISE_ENDPOINT_TEXT], listener[POISE_ENDPOINT_TEXT];
-	char before[2 * POISE_ENDPOINT_TEXT + 8];
+	char before[2 * POISE_ENDPOINT_TEXT + 8], tuple[FLOW_TUPLE_TEXT];
+	const char *by;
 
 	poise_format_endpoint(&s->addr, flow->client_port, client, sizeof(client));
 	snprintf(before, sizeof(before), "%-*s  %-*s  ", CLIENT_COLUMN, client, CLIENT_COLUMN,
 		 listener_text(s, flow->port, listener));
-	flow_print(s->c, &s->columns, before, owner, flow->word, idle);
+	by = strstr(flow_tuple(s->c, flow->slot, tuple), "by ");
+	flow_print(s->c, &s->columns, before, owner, flow->word, idle, by ?: "");
 }
 
 static bool one_flow(void *ctx, const struct instance_client_flow *flow)

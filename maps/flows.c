@@ -5,6 +5,7 @@
  */
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "clock.h"
@@ -18,15 +19,36 @@
 #define AHEAD	  32	     /* buckets on their way from memory while one is looked at */
 #define TRIES_MAX (1u << 30) /* hashes tried for one listener: a few seconds */
 
-void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
+void instance_flows_at(const struct instance *i, bool (*one)(void *ctx, __u64 word, __u32 slot),
+		       void *ctx)
 {
 	for (__u32 b = 0; b < instance_buckets(i); b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
 			__u64 word = instance_word(i, b, w);
 
-			if (word && !one(ctx, word))
+			if (word && !one(ctx, word, instance_slot(i, b, w)))
 				return;
 		}
+}
+
+struct words {
+	bool (*one)(void *ctx, __u64 word);
+	void *ctx;
+};
+
+static bool word_alone(void *ctx, __u64 word, __u32 slot)
+{
+	const struct words *w = ctx;
+
+	(void)slot;
+	return w->one(w->ctx, word);
+}
+
+void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx)
+{
+	struct words w = {one, ctx};
+
+	instance_flows_at(i, word_alone, &w);
 }
 
 /*
@@ -168,6 +190,17 @@ struct found {
 	size_t n, room;
 };
 
+static struct instance_client_flow *found_more(struct found *f)
+{
+	if (f->n == f->room) {
+		f->room = f->room ? 2 * f->room : 64;
+		f->flow = realloc(f->flow, f->room * sizeof(*f->flow));
+		if (!f->flow)
+			abort();
+	}
+	return &f->flow[f->n++];
+}
+
 /* All hashes that lead a flow to this place: the tag lacks one bit of the high half, the bucket's
  * number those of the low half that are above it. */
 static void try_word(const struct search *s, __u32 bucket, __u64 word, struct found *f)
@@ -185,7 +218,7 @@ static void try_word(const struct search *s, __u32 bucket, __u64 word, struct fo
 			continue;
 		f->flow = memory_grow(f->flow, f->n, &f->room, sizeof(*f->flow));
 		f->flow[f->n++] =
-			(struct instance_client_flow){word, (__u16)ports, (__u16)(ports >> 16)};
+			(struct instance_client_flow){word, (__u16)ports, (__u16)(ports >> 16), 0};
 	}
 }
 
@@ -215,6 +248,47 @@ static int by_port(const void *a, const void *b)
 	return order ? order : ntohs(x->port) - ntohs(y->port);
 }
 
+static void found_tell(const struct search *s, struct found *f)
+{
+	if (f->n)
+		qsort(f->flow, f->n, sizeof(*f->flow), by_port);
+	for (size_t k = 0; k < f->n && s->one(s->ctx, &f->flow[k]); k++)
+		;
+	free(f->flow);
+}
+
+/* ---- of mode nat ------------------------------------------------------------------------------*/
+
+static void try_slots(const struct search *s)
+{
+	const struct instance *i = s->i;
+	struct found f = {0};
+
+	for (__u32 b = instance_table_buckets(i); b < instance_buckets(i); b++)
+		for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
+			__u64 word = instance_word(i, b, k);
+			__u32 at = instance_slot(i, b, k);
+			const struct poise_slot *slot = &i->slots[at];
+
+			if (!may_be(s, word) ||
+			    !(POISE_WORD_TAG(word) & POISE_TAG_UDP) == is_udp(s) ||
+			    memcmp(&slot->client, s->client, sizeof(slot->client)) ||
+			    memcmp(&slot->address, &s->l->addr, sizeof(slot->address)) ||
+			    (s->l->port && s->l->port != slot->ports >> 16))
+				continue;
+			*found_more(&f) = (struct instance_client_flow){
+				word, (__u16)slot->ports, (__u16)(slot->ports >> 16), at};
+		}
+	found_tell(s, &f);
+}
+
+static bool translates(const struct search *s)
+{
+	const struct poise_service *service = &s->i->services[s->service];
+
+	return service->rec[service->active & 1].flags & POISE_S_LINKS;
+}
+
 static int try_words(const struct search *s, struct poise_error *err)
 {
 	__u64 words = each_word(s, NULL), tries = words * (1ull << 33) / s->i->flow_buckets;
@@ -225,11 +299,7 @@ static int try_words(const struct search *s, struct poise_error *err)
 				  "%llu flows of every port are too many to try all ports with",
 				  words);
 	each_word(s, &f);
-	if (f.n)
-		qsort(f.flow, f.n, sizeof(*f.flow), by_port);
-	for (size_t k = 0; k < f.n && s->one(s->ctx, &f.flow[k]); k++)
-		;
-	free(f.flow);
+	found_tell(s, &f);
 	return 0;
 }
 
@@ -240,6 +310,10 @@ int instance_client_flows(const struct instance *i, const union poise_addr *clie
 {
 	struct search s = {i, client, l, service, one, ctx};
 
+	if (translates(&s)) {
+		try_slots(&s);
+		return 0;
+	}
 	if (!l->port)
 		return try_words(&s, err);
 	try_ports(&s);

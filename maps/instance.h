@@ -90,16 +90,23 @@ static inline struct poise_bucket *instance_bucket(const struct instance *i, __u
 					: &i->flows_beside[bucket - i->flow_buckets];
 }
 
+/* The slot that number n of a bucket is; 0: it is a word. */
+static inline __u32 instance_slot(const struct instance *i, __u32 bucket, int n)
+{
+	if (bucket < instance_table_buckets(i))
+		return 0;
+	return (bucket - instance_table_buckets(i)) * POISE_BUCKET_WORDS + (__u32)n;
+}
+
 /* A flow's word, or the head of its slot; 0: there is none. */
 static inline __u64 instance_word(const struct instance *i, __u32 bucket, int n)
 {
-	__u32 slot, state;
 	__u64 head;
+	__u32 state;
 
 	if (bucket < instance_table_buckets(i))
 		return __atomic_load_n(&instance_bucket(i, bucket)->word[n], __ATOMIC_RELAXED);
-	slot = (bucket - instance_table_buckets(i)) * POISE_BUCKET_WORDS + (__u32)n;
-	head = __atomic_load_n(&i->slots[slot].head, __ATOMIC_RELAXED);
+	head = __atomic_load_n(&i->slots[instance_slot(i, bucket, n)].head, __ATOMIC_RELAXED);
 	state = POISE_WORD_STATE(head);
 	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_RST ? head : 0;
 }
@@ -284,6 +291,9 @@ bool instance_member_fades(const struct instance *i, const struct config_service
 /* Calls one(word) for every used flow word; stops when it returns false. Reads shared memory: no
  * packet waits for it. */
 void instance_flows(const struct instance *i, bool (*one)(void *ctx, __u64 word), void *ctx);
+/* The same, with the slot of a flow of mode nat; 0: it has none. */
+void instance_flows_at(const struct instance *i, bool (*one)(void *ctx, __u64 word, __u32 slot),
+		       void *ctx);
 /* Seconds on the stamps' clock now, and how long before that a word was stamped. */
 __u32 instance_stamp_now(const struct instance *i);
 __u32 instance_word_age(__u64 word, __u32 now);
@@ -295,15 +305,16 @@ struct instance_client_flow {
 	__u64 word;
 	__u16 client_port;
 	__u16 port;
+	__u32 slot; /* of mode nat; 0: none */
 };
 
 /*
- * Words hold no addresses, but are where the hash of theirs says: calls one() for every flow of
- * client to listener l of the service, that is of TCP or UDP as l says, in the order of client
- * ports. A listener of one port is tried with each of the 65,536 ports that the client can have; of
- * every port (port 0), each word of the service is asked whether it can be this client's, which
- * fails with POISE_E_FULL, before anything is found, if there are too many. Chance makes one in
- * some four thousand searches of a full table find a flow that is another's.
+ * Slots say whose they are. Words hold no addresses, but are where the hash of theirs says: calls
+ * one() for every flow of client to listener l of the service, that is of TCP or UDP as l says, in
+ * the order of client ports. A listener of one port is tried with each of the 65,536 ports that the
+ * client can have; of every port (port 0), each word of the service is asked whether it can be this
+ * client's, which fails with POISE_E_FULL, before anything is found, if there are too many. Chance
+ * makes one in some four thousand searches of a full table find a flow that is another's.
  */
 int instance_client_flows(const struct instance *i, const union poise_addr *client,
 			  const struct poise_listener_conf *l, __u16 service,
