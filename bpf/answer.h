@@ -121,6 +121,7 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 	case POISE_R_NO_BACKEND:
 	case POISE_R_FULL:
 	case POISE_R_RATE:
+	case POISE_R_NO_PORT:
 		if (a->proto == IPPROTO_UDP)
 			return LIMIT_ICMP;
 		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;

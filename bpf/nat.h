@@ -24,6 +24,7 @@
 /* What it takes to begin a flow: a line per CPU, as in scratch.h. */
 struct nat {
 	struct flow flow;
+	struct birth birth; /* or its end */
 	struct talk talk;
 	struct poise_way way; /* but for the source */
 	__u16 vlan[POISE_PATH_MAX_VLANS];
@@ -146,7 +147,7 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	group = poise_port_group(&m->addr, nat_port(m, n->talk.ports),
 				 n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
 				 poise_groups, poise_key0, poise_key1);
-	at = slot_take(group, n->flow.seconds);
+	at = slot_take(group, &n->birth);
 	s = slot_get(at);
 	w = way_get(at);
 	if (!at || !s || !w)
@@ -156,13 +157,16 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	s->ports = n->talk.ports;
 	s->service = n->flow.service;
 	s->mtu = nat_mtu(n, m);
-	s->t0 = s->ack = 0;
+	s->seq = n->birth.seq;
+	s->stamp = n->birth.stamp;
 	w->source = n->way.source;
 	nat_way_put(n, s, w);
 	filling = ONCE(s->head);
 	head = flow_word(n->talk.udp ? POISE_TAG_UDP : 0, member,
 			 stamp_low(state, timeout, n->flow.seconds));
 	head |= filling & ~(POISE_SLOT_FILLED - 1);
+	if (n->birth.stamped)
+		head |= POISE_SLOT_STAMPED;
 	if (state == POISE_FLOW_FIN)
 		head |= POISE_SLOT_FIN_CLIENT;
 	flow_swap(&s->head, filling, head,
@@ -284,6 +288,10 @@ static __always_inline answer_t nat_go_on(struct nat *n, const struct poise_serv
 	next = nat_next(n, rec, head, cell);
 	if (next != head && !flow_swap(&s->head, head, next, 0))
 		return NAT_AGAIN;
+	if (f->kind == PACKET_FIN) {
+		s->seq = n->birth.seq;
+		s->stamp = n->birth.stamp;
+	}
 	nat_way_put(n, s, w);
 	return at;
 }
@@ -412,6 +420,66 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	return drop(p->service, DROP(BROKEN));
 }
 
+#define NAT_OPTIONS  20 /* looked through, of TCP: at most 40 bytes, two each but for padding */
+#define NAT_STAMPED  (1ull << 32)
+#define TCP_OPT_END  0
+#define TCP_OPT_NOP  1
+#define TCP_OPT_TIME 8
+
+/* The timestamp of the TCP header at l4 (RFC 7323), with NAT_STAMPED; 0: it has none. */
+__noinline __u64 nat_stamp(struct xdp_md *ctx, __u32 l4)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 at = sizeof(struct tcphdr), header;
+	struct tcphdr *tcp;
+
+	BOUND(l4, 0x7ff);
+	tcp = data + l4;
+	if ((void *)(tcp + 1) > end)
+		return 0;
+	header = tcp->doff * 4;
+	for (int i = 0; i < NAT_OPTIONS && at < header; i++) {
+		__u8 *option;
+
+		BOUND(at, 0x3f);
+		option = (void *)tcp + at;
+		if ((void *)(option + 1) > end || *option == TCP_OPT_END)
+			return 0;
+		if (*option == TCP_OPT_NOP) {
+			at++;
+			continue;
+		}
+		if ((void *)(option + 6) > end || option[1] < 2)
+			return 0;
+		if (*option == TCP_OPT_TIME)
+			return NAT_STAMPED | (__u32)option[2] << 24 | option[3] << 16 |
+			       option[4] << 8 | option[5];
+		at += option[1];
+	}
+	return 0;
+}
+
+/* When the flow begins, or its client ends it, by its own account. */
+static __always_inline void nat_birth(struct xdp_md *ctx, struct nat *n, const struct packet *p)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 l4 = p->l3 + translate_header(ctx, p);
+	struct tcphdr *tcp;
+	__u64 stamp;
+
+	n->birth = (struct birth){.seconds = n->flow.seconds};
+	if (n->talk.udp)
+		return;
+	BOUND(l4, 0x7ff);
+	tcp = data + l4;
+	if ((void *)(tcp + 1) > end)
+		return;
+	n->birth.seq = bpf_ntohl(tcp->seq);
+	stamp = nat_stamp(ctx, l4);
+	n->birth.stamp = stamp;
+	n->birth.stamped = !!(stamp & NAT_STAMPED);
+}
+
 /* What is known of a packet's flow, in this CPU's line; NULL, or why it is not forwarded. */
 static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
 {
@@ -435,6 +503,7 @@ static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
 	n->talk.ports = p.ports;
 	n->talk.udp = p.proto == IPPROTO_UDP;
 	nat_way(ctx, n, p.l3);
+	nat_birth(ctx, n, &p);
 	if (rec->flags & POISE_S_QUIC && n->talk.udp)
 		quic_bind(ctx, &n->flow, p.l3 | (p.v6 ? QUIC_V6 : 0), p.length);
 	return n;

@@ -209,11 +209,33 @@ static __always_inline int slot_by_summary(__u32 group, __u32 rotor)
 	return -1;
 }
 
-/* May its port be had before it has rested? */
-static __always_inline bool slot_yields(__u64 head, __u32 seconds)
+/* What a flow that wants a slot begins with. */
+struct birth {
+	__u32 seconds;
+	__u32 seq;     /* of its SYN, host order */
+	__u32 stamp;   /* its timestamp ... */
+	__u32 stamped; /* ... if it has one */
+};
+
+/* Does the backend take this SYN for a new connection while it has the slot's last one in
+ * TIME_WAIT? If it is newer by its timestamp, or else by its number (RFC 6191). */
+static __always_inline bool slot_welcomes(const struct poise_slot *s, __u64 head,
+					  const struct birth *b)
 {
-	return slot_closed(head) ||
-	       (POISE_WORD_STATE(head) == POISE_FLOW_RST && stamp_age(head, seconds) >= SLOT_YIELD);
+	if (flow_is_udp(head))
+		return true;
+	if (b->stamped && head & POISE_SLOT_STAMPED)
+		return (__s32)(b->stamp - s->stamp) > 0;
+	return (__s32)(b->seq - s->seq) > 0;
+}
+
+/* May its port be had before it has rested? */
+static __always_inline bool slot_yields(const struct poise_slot *s, __u64 head,
+					const struct birth *b)
+{
+	if (POISE_WORD_STATE(head) == POISE_FLOW_RST)
+		return stamp_age(head, b->seconds) >= SLOT_YIELD;
+	return slot_closed(head) && slot_welcomes(s, head, b);
 }
 
 static __always_inline __u64 slot_filling(__u64 head)
@@ -223,7 +245,8 @@ static __always_inline __u64 slot_filling(__u64 head)
 }
 
 /* A port whose flow is over; -1 if there is none near the rotor. */
-static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range, __u32 seconds)
+static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range,
+					   const struct birth *b)
 {
 	__u32 port = rotor;
 
@@ -234,7 +257,7 @@ static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range
 		BOUND(port, POISE_PORTS - 1);
 		s = slot_get(group * POISE_PORTS + port);
 		head = s ? ONCE(s->head) : 0;
-		if (slot_yields(head, seconds) && !ports_barred(port) &&
+		if (s && slot_yields(s, head, b) && !ports_barred(port) &&
 		    __sync_bool_compare_and_swap(&s->head, head, slot_filling(head)))
 			return (int)port;
 		port = port < range >> 16 ? port + 1 : range & 0xffff;
@@ -244,14 +267,14 @@ static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range
 
 /* Takes a slot of the group to be filled, which nobody finds until then: its place, or 0: all its
  * ports are in use. */
-__noinline __u32 slot_take(__u32 group, __u32 seconds)
+__noinline __u32 slot_take(__u32 group, struct birth *b)
 {
 	__u32 at = bpf_get_smp_processor_id() * poise_groups + group, range = slot_range(), start;
 	__u32 *rotor = bpf_map_lookup_elem(&rotors, &at);
 	struct poise_slot *s;
 	int port;
 
-	if (!rotor || !range || group >= poise_groups)
+	if (!b || !rotor || !range || group >= poise_groups)
 		return 0;
 	start = ONCE(*rotor);
 	if (start < (range & 0xffff) || start > range >> 16)
@@ -265,7 +288,7 @@ __noinline __u32 slot_take(__u32 group, __u32 seconds)
 			return 0;
 		s->head = slot_filling(ONCE(s->head));
 	} else {
-		port = slot_that_rests(group, start, range, seconds);
+		port = slot_that_rests(group, start, range, b);
 	}
 	if (port < 0) {
 		*rotor = start + SLOT_RESTS;

@@ -14,16 +14,16 @@
 #define POISE_PORTS 65536
 
 struct poise_slot {
-	/* 63..48 how often the slot was filled, 35..33 POISE_SLOT_*, below that as a flow word. One
+	/* 63..48 how often the slot was filled, 36..33 POISE_SLOT_*, below that as a flow word. One
 	 * compare-and-swap changes it; 0: free. */
 	__u64 head;
 	union poise_addr client;
 	union poise_addr address; /* that the client sends to */
 	__u32 ports; /* of the client's packets: source | destination << 16, network order */
 	__u16 service;
-	__u16 mtu;			  /* of the way back, bytes of IP packet; 0: not known */
-	__u32 t0;			  /* for latencies */
-	__u32 ack;			  /* likewise */
+	__u16 mtu;   /* of the way back, bytes of IP packet; 0: not known */
+	__u32 stamp; /* with POISE_SLOT_STAMPED: the client's TCP timestamp, at its SYN or FIN */
+	__u32 seq;   /* and its sequence number, host order */
 	__u16 vlan[POISE_PATH_MAX_VLANS]; /* tags of the client's frames: TCI, outermost first */
 	__u16 tpid[POISE_PATH_MAX_VLANS]; /* 0: no such tag */
 };
@@ -32,11 +32,11 @@ POISE_ASSERT_SIZE(struct poise_slot, 64);
 
 #define POISE_SLOT_FIN_CLIENT (1ull << 33) /* the client has sent its FIN */
 #define POISE_SLOT_FIN_SERVER (1ull << 34) /* the backend has, or has reset the flow */
-#define POISE_SLOT_ANSWERED                                                                        \
-	(1ull << 35) /* the backend has answered the SYN by one of its own, or a datagram */
-#define POISE_SLOT_FINS	    (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
-#define POISE_SLOT_FILLED   (1ull << 48) /* one of the count */
-#define POISE_SLOT_COUNT(h) ((h) >> 48)
+#define POISE_SLOT_ANSWERED   (1ull << 35) /* the backend has answered, its SYN or a datagram */
+#define POISE_SLOT_STAMPED    (1ull << 36)
+#define POISE_SLOT_FINS	      (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
+#define POISE_SLOT_FILLED     (1ull << 48) /* one of the count */
+#define POISE_SLOT_COUNT(h)   ((h) >> 48)
 
 /* States of a slot beside those of flow words; no packet finds a slot in one of them. */
 #define POISE_SLOT_FILLING 6

@@ -42,6 +42,7 @@ struct flow {
 	enum state state;
 	bool fin_client, fin_server, answered;
 	__u32 stamp;
+	__u32 seq; /* of its last SYN or FIN */
 	__u16 member;
 };
 
@@ -49,7 +50,9 @@ static struct native n;
 static struct flow flow[CLIENTS];
 static int owner[POISE_PORTS]; /* client + 1 */
 /* Ports whose flow was given up, and since when they rest. */
-static __u32 resting[POISE_PORTS];
+static __u32 resting[POISE_PORTS], rested_seq[POISE_PORTS];
+static bool rested_udp[POISE_PORTS];
+static __u32 seq; /* of the packet in hand */
 static __u32 now;
 static __u64 begun, refused, reused;
 
@@ -92,8 +95,10 @@ static int put(struct frame *f, bool six, const char *from, const char *to, int 
 {
 	char words[200];
 
-	snprintf(words, sizeof(words), "%s %s > %s | %s %d > %d %s", six ? "ip6" : "ip4", from, to,
-		 udp ? "udp" : "tcp", sport, dport, udp ? "" : letters(k));
+	snprintf(words, sizeof(words), "%s %s > %s | %s %d > %d ", six ? "ip6" : "ip4", from, to,
+		 udp ? "udp" : "tcp", sport, dport);
+	if (!udp)
+		sprintf(words + strlen(words), "%s seq %u", letters(k), seq);
 	return native_send(&n, f, words);
 }
 
@@ -172,6 +177,8 @@ static void forget(int c)
 static void give_up(int c)
 {
 	resting[flow[c].port] = now;
+	rested_seq[flow[c].port] = flow[c].seq;
+	rested_udp[flow[c].port] = is_udp(c);
 	forget(c);
 }
 
@@ -235,6 +242,14 @@ static __u32 ports_free(void)
 	return PORTS - used;
 }
 
+/* Does the backend take this SYN while it remembers the last connection from this port? */
+static bool would_take(__u32 port, const struct flow *old)
+{
+	if (old ? is_udp(owner[port] - 1) || old->state == RST_ : rested_udp[port])
+		return true;
+	return (__s32)(seq - (old ? old->seq : rested_seq[port])) > 0;
+}
+
 /* The flow of c has begun by this port. */
 static void learn(int c, enum kind k, __u32 port, __u16 member)
 {
@@ -244,6 +259,7 @@ static void learn(int c, enum kind k, __u32 port, __u16 member)
 
 		reused++;
 		cr_assert(!ports_free(), "port %u was not free, others were", port);
+		cr_assert(would_take(port, old), "the backend would not take it");
 		cr_assert(!old || closed(old) || (old->state == RST_ && now - old->stamp >= 2),
 			  "port %u is of a flow in state %d", port, old ? old->state : 0);
 		if (old)
@@ -258,6 +274,7 @@ static void learn(int c, enum kind k, __u32 port, __u16 member)
 				    : NEW,
 		.fin_client = k == FIN,
 		.stamp = now,
+		.seq = seq,
 		.member = member,
 	};
 	begun++;
@@ -290,18 +307,31 @@ static __u16 member_at(const struct frame *f, int c)
 	return native_member(&n, addr);
 }
 
+/* Is it an answer to the client? */
+static bool refused_by(const struct frame *f)
+{
+	__u8 gw[6];
+
+	frame_mac("gw", gw);
+	return !memcmp(f->byte, gw, sizeof(gw));
+}
+
 static void client_packet(int c, enum kind k)
 {
 	struct flow was = flow[c];
 	struct frame f;
-	int verdict = client_sends(c, k, &f);
-	bool fresh = !was.port || client_moves(&flow[c], k, is_udp(c));
+	int verdict;
+	bool fresh;
+
+	seq = chance(1u << 31);
+	verdict = client_sends(c, k, &f);
+	fresh = !was.port || client_moves(&flow[c], k, is_udp(c));
 
 	if (fresh && k == RST) {
 		cr_assert_eq(verdict, was.port ? XDP_TX : XDP_DROP, "a reset of no flow");
 		return;
 	}
-	if (verdict != XDP_TX) {
+	if (verdict != XDP_TX || refused_by(&f)) {
 		/* The old flow, if there was one, still has its port. */
 		cr_assert(fresh && !ports_free(), "client %d, kind %d: verdict %d", c, k, verdict);
 		refused++;
@@ -313,6 +343,8 @@ static void client_packet(int c, enum kind k)
 			give_up(c);
 		learn(c, k, port_at(l4_of(&f)), member_at(&f, c));
 	}
+	if (k == FIN && !fresh)
+		flow[c].seq = seq;
 	cr_assert_eq(port_at(l4_of(&f)), flow[c].port, "client %d left by another port", c);
 	cr_assert_eq(member_at(&f, c), flow[c].member, "client %d went elsewhere", c);
 	expect_slot(c, "a client's packet");
