@@ -10,7 +10,9 @@
 
 #include "maps/text.h"
 
-#define CA_KEPT	 60L /* seconds that a CA file is not read again: reading takes milliseconds */
+#define CA_KEPT 60L /* seconds that a CA file is not read again: reading takes milliseconds */
+#define BUFFER                                                                                     \
+	4096L /* bytes read at once; thousands of requests are under way when the host is slow */
 #define URL_TEXT (POISE_CHECK_PATH + POISE_CHECK_WORDS + 32)
 
 void http_failed(struct probe *p, CURLcode code)
@@ -121,6 +123,7 @@ static void set_manners(struct probe *p)
 	curl_easy_setopt(p->easy, CURLOPT_OPENSOCKETDATA, p);
 	curl_easy_setopt(p->easy, CURLOPT_ERRORBUFFER, p->error);
 	curl_easy_setopt(p->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(p->easy, CURLOPT_BUFFERSIZE, BUFFER);
 	curl_easy_setopt(p->easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(p->easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(p->easy, CURLOPT_PROTOCOLS_STR, "http,https");
