@@ -180,7 +180,7 @@ VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resiz
 # Those that between them go every way a packet can, for `make test`: each loads the programs, which
 # takes the emulated verifier of 6.1 some ten seconds.
 VM_SOME	 = $(addprefix $(B)/tests/datapath/,address answer cut decap flow forward fragment icmp pass quic \
-	ranges) $(VM)
+	probe ranges) $(VM)
 export VM_TESTS = $(VM_SOME)
 
 deps: ## Install what is missing to build and test (Debian 12+, Ubuntu 24.04+)

@@ -38,6 +38,7 @@ int cmd_health_set(struct cli *c)
 {
 	struct config *cfg = cli_begin_service(c);
 	struct config_service *svc = cfg ? cli_service(c) : NULL;
+	struct poise_health_conf made;
 	char type[32];
 
 	if (!svc)
@@ -47,16 +48,17 @@ int cmd_health_set(struct cli *c)
 	if (cli_keys(c, OPTION_HEALTH, &svc->conf.health, false))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
 	config_health_forget(svc);
-	if (svc->conf.health.type == POISE_CHECK_NONE)
+	made = svc->conf.health;
+	made.type = config_check_type(svc);
+	if (made.type == POISE_CHECK_NONE)
 		cli_say(c, "service %s: backends are not checked; all count as up.",
 			svc->conf.name);
 	else
 		cli_say(c,
 			"service %s: backends are checked by %s; each stays as it is until the "
 			"first result.",
-			svc->conf.name,
-			cli_word(OPTION_HEALTH, "type", &svc->conf.health, type, sizeof(type)));
-	if (svc->conf.health.type != POISE_CHECK_NONE)
+			svc->conf.name, cli_word(OPTION_HEALTH, "type", &made, type, sizeof(type)));
+	if (made.type != POISE_CHECK_NONE)
 		note_daemon(c);
 	cli_note_owner(c, svc);
 	return cli_end(c);
@@ -70,6 +72,7 @@ int cmd_health_off(struct cli *c)
 	if (!svc || cli_no_more(c))
 		return -1;
 	config_health_init(&svc->conf.health);
+	svc->conf.health.type = POISE_CHECK_NONE;
 	config_health_forget(svc);
 	cli_say(c, "service %s: backends are not checked any more; all count as up.",
 		svc->conf.name);
@@ -190,7 +193,7 @@ int cmd_health_test(struct cli *c)
 	svc = cli_service(c);
 	if (!svc)
 		return -1;
-	if (svc->conf.health.type == POISE_CHECK_NONE) {
+	if (config_check_type(svc) == POISE_CHECK_NONE) {
 		poise_fail(&c->error, POISE_E_CONFLICT, "its backends are not checked");
 		poise_error_remedy(&c->error, "poise health set %s tcp", svc->conf.name);
 		return about(c, svc);

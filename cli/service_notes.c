@@ -29,6 +29,12 @@ static bool checks_directly(const struct config_service *svc)
 	return false;
 }
 
+static bool checks_nobody(const struct config_service *svc)
+{
+	return svc->members && svc->conf.health.type == POISE_CHECK_AUTO &&
+	       config_check_type(svc) == POISE_CHECK_NONE;
+}
+
 static const struct {
 	bool (*holds)(const struct config_service *svc);
 	const char *text;
@@ -37,6 +43,9 @@ static const struct {
 		      "several (ECMP), choose maglev or source-hash"},
 	{draws, "of so many backends each new flow compares 64, drawn by chance"},
 	{lacks_latency, "latency is not measured in this version: chosen by chance"},
+	{checks_nobody,
+	 "it has no listener of a TCP port: its backends are not checked (poise health "
+	 "set)"},
 	{checks_directly, "checks of backends that it has no virtual address of the family of go "
 			  "directly, not by clients' way"},
 };

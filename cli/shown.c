@@ -382,14 +382,18 @@ static struct json_object *backend_json(const struct shown_service *s,
 	return o;
 }
 
-static struct json_object *health_json(const struct poise_health_conf *h)
+static struct json_object *health_json(const struct config_service *svc)
 {
+	struct poise_health_conf h = svc->conf.health;
 	struct json_object *o = json_object_new_object();
 
-	if (h->type != POISE_CHECK_NONE)
-		json_options(o, OPTION_HEALTH, h);
+	h.type = config_check_type(svc);
+	if (h.type != POISE_CHECK_NONE)
+		json_options(o, OPTION_HEALTH, &h);
 	else
 		json_add_known(o, "type", "none");
+	json_object_object_add(o, "type_auto",
+			       json_object_new_boolean(svc->conf.health.type == POISE_CHECK_AUTO));
 	return o;
 }
 
@@ -432,7 +436,7 @@ struct json_object *shown_json(const struct shown_service *s)
 		      conf->max_ejected ? conf->max_ejected / 1e2 : 1.0 / 3);
 	json_add_known(o, "passive_obstacle", config_passive_obstacle(conf));
 	json_add_real(o, "fade_in_seconds", (double)config_fade_in(conf) / 1e3);
-	json_object_object_add(o, "health", health_json(&conf->health));
+	json_object_object_add(o, "health", health_json(s->service));
 	json_object_object_add(o, "listeners", json_listeners(s->service));
 	json_add_u64(o, "backends_up", s->up);
 	json_add_u64(o, "backends_configured", s->configured);

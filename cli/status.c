@@ -288,7 +288,8 @@ static void judge_ports(const struct cli *c, struct status *s)
 	for (size_t k = 0; k < c->config->services; k++) {
 		const struct poise_health_conf *h = &c->config->service[k]->conf.health;
 
-		if (h->type == POISE_CHECK_NONE || h->via != POISE_VIA_PATH)
+		if (config_check_type(c->config->service[k]) == POISE_CHECK_NONE ||
+		    h->via != POISE_VIA_PATH)
 			continue;
 		if (takes_probe_ports())
 			remark(&s->notes,

@@ -199,6 +199,9 @@ static void await_checks(struct commit *c)
 	for (size_t s = 0; s < c->cfg->services; s++) {
 		struct config_service *svc = c->cfg->service[s];
 
+		/* The listener that `auto` asked at may have gone. */
+		if (svc->conf.health.type == POISE_CHECK_AUTO)
+			config_health_forget(svc);
 		for (size_t m = 0; m < svc->members; m++) {
 			struct config_member *member = &svc->member[m];
 

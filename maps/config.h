@@ -261,7 +261,7 @@ char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t si
 #define CONFIG_EJECT_TEXT 96
 /* Whether a command splits into words, of which there is one. */
 int config_command_check(const char *command, struct poise_error *err);
-/* Every key of a service's check at its default: none is made. */
+/* Every key of a service's check at its default. */
 void config_health_init(struct poise_health_conf *h);
 /* Forgets what checks found of members that are not checked any more. */
 void config_health_forget(struct config_service *svc);
@@ -281,6 +281,8 @@ bool config_check_path(const struct config_service *svc, const struct config_mem
 		       union poise_addr *address, const char **why);
 /* Whether a check's keys go together. */
 int config_health_validate(const struct poise_health_conf *h, struct poise_error *err);
+/* The type of check that is made: `auto` is tcp or none. */
+enum poise_check config_check_type(const struct config_service *svc);
 /* The port that is asked of a member (NULL: of one without a port of its own), host order; 0: the
  * service listens on all. */
 __u16 config_check_port(const struct config_service *svc, const struct config_member *m);

@@ -16,7 +16,7 @@ static bool has_own(const struct poise_member_conf *m)
 
 bool config_is_checked(const struct config_service *svc, const struct config_member *m)
 {
-	return svc->conf.health.type != POISE_CHECK_NONE && !m->conf.check_off;
+	return config_check_type(svc) != POISE_CHECK_NONE && !m->conf.check_off;
 }
 
 #define OWN(field)                                                                                 \
@@ -33,6 +33,7 @@ void config_check_of(const struct config_service *svc, const struct config_membe
 		h->type = POISE_CHECK_NONE;
 		return;
 	}
+	h->type = config_check_type(svc);
 	OWN(port);
 	OWN(interval);
 	OWN(fast_interval);
@@ -51,6 +52,9 @@ int config_check_validate(const struct config_service *svc, const struct config_
 	if (!has_own(&m->conf))
 		return 0;
 	config_check_of(svc, m, &h);
+	/* A service that was not told of a type may be told of one with paths yet. */
+	if (svc->conf.health.type == POISE_CHECK_AUTO)
+		h.path[0] = '\0';
 	return config_health_validate(&h, err);
 }
 

@@ -4,6 +4,7 @@
  * be wrong.
  */
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,9 +137,20 @@ __u16 config_check_port(const struct config_service *svc, const struct config_me
 	if (m && m->conf.port)
 		return ntohs(m->conf.port);
 	for (int l = 0; l < svc->conf.listeners; l++)
-		if (svc->conf.listener[l].port)
+		if (svc->conf.listener[l].port && (svc->conf.health.type != POISE_CHECK_AUTO ||
+						   svc->conf.listener[l].proto == IPPROTO_TCP))
 			return ntohs(svc->conf.listener[l].port);
 	return 0;
+}
+
+enum poise_check config_check_type(const struct config_service *svc)
+{
+	if (svc->conf.health.type != POISE_CHECK_AUTO)
+		return svc->conf.health.type;
+	for (int l = 0; l < svc->conf.listeners; l++)
+		if (svc->conf.listener[l].proto == IPPROTO_TCP)
+			return config_check_port(svc, NULL) ? POISE_CHECK_TCP : POISE_CHECK_NONE;
+	return POISE_CHECK_NONE;
 }
 
 /* Of the listeners with an address of that family, the one that clients of this port use; failing
@@ -165,11 +177,12 @@ bool config_check_path(const struct config_service *svc, const struct config_mem
 		       union poise_addr *address, const char **why)
 {
 	const struct poise_health_conf *h = &svc->conf.health;
+	const enum poise_check type = config_check_type(svc);
 	const enum poise_mode mode = config_mode(svc, m);
 	const struct poise_listener_conf *l;
 
 	*why = NULL;
-	if (h->type == POISE_CHECK_NONE || h->type == POISE_CHECK_EXEC || h->via != POISE_VIA_PATH)
+	if (type == POISE_CHECK_NONE || type == POISE_CHECK_EXEC || h->via != POISE_VIA_PATH)
 		return false;
 	if (mode != POISE_L2 && mode != POISE_IPIP && mode != POISE_GUE)
 		return false;
@@ -199,7 +212,7 @@ int config_health_validate(const struct poise_health_conf *h, struct poise_error
 
 int config_health_port(const struct config_service *svc, struct poise_error *err)
 {
-	const unsigned int without = BIT(NONE) | BIT(ICMP) | BIT(EXEC);
+	const unsigned int without = BIT(NONE) | BIT(ICMP) | BIT(EXEC) | BIT(AUTO);
 
 	if (without & 1u << svc->conf.health.type || config_check_port(svc, NULL))
 		return 0;

@@ -162,18 +162,21 @@ static void save_member(const struct saver *s, const struct config_member *m)
 	fprintf(s->out, " }\n");
 }
 
+/* A check has a type and what else is not at its default; one of none has no more to say. */
 static void save_health(const struct saver *s, const struct poise_health_conf *h)
 {
-	const char *before = "    health: { ";
+	const struct option *type = option_find(OPTION_HEALTH, "type");
+	bool none = h->type == POISE_CHECK_NONE && !(s->flags & CONFIG_SAVE_ALL);
+	bool any = none;
 
-	if (h->type == POISE_CHECK_NONE && !(s->flags & CONFIG_SAVE_ALL))
+	for (const struct option *o = option_first(OPTION_HEALTH); o; o = option_next(o))
+		any |= to_save(s, o, h);
+	if (!any)
 		return;
-	for (const struct option *o = option_first(OPTION_HEALTH); o; o = option_next(o)) {
-		if (!to_save(s, o, h))
-			continue;
-		save_option(s, o, h, before, "");
-		before = ", ";
-	}
+	save_option(s, type, h, "    health: { ", "");
+	for (const struct option *o = option_first(OPTION_HEALTH); o && !none; o = option_next(o))
+		if (o != type && to_save(s, o, h))
+			save_option(s, o, h, ", ", "");
 	fputs(" }\n", s->out);
 }
 

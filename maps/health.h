@@ -18,6 +18,7 @@ enum poise_check {
 	POISE_CHECK_ICMP,
 	POISE_CHECK_GRPC,
 	POISE_CHECK_EXEC,
+	POISE_CHECK_AUTO, /* tcp, if the service has such a listener; else none */
 	POISE_CHECKS,
 };
 

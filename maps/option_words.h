@@ -96,11 +96,17 @@ static const struct option_word checked[] = {
 };
 
 static const struct option_word checks[] = {
-	{.word = "none", .value = POISE_CHECK_NONE}, {.word = "tcp", .value = POISE_CHECK_TCP},
-	{.word = "http", .value = POISE_CHECK_HTTP}, {.word = "https", .value = POISE_CHECK_HTTPS},
-	{.word = "udp", .value = POISE_CHECK_UDP},   {.word = "dns", .value = POISE_CHECK_DNS},
-	{.word = "icmp", .value = POISE_CHECK_ICMP}, {.word = "grpc", .value = POISE_CHECK_GRPC},
-	{.word = "exec", .value = POISE_CHECK_EXEC}, {0},
+	{.word = "auto", .value = POISE_CHECK_AUTO},
+	{.word = "none", .value = POISE_CHECK_NONE},
+	{.word = "tcp", .value = POISE_CHECK_TCP},
+	{.word = "http", .value = POISE_CHECK_HTTP},
+	{.word = "https", .value = POISE_CHECK_HTTPS},
+	{.word = "udp", .value = POISE_CHECK_UDP},
+	{.word = "dns", .value = POISE_CHECK_DNS},
+	{.word = "icmp", .value = POISE_CHECK_ICMP},
+	{.word = "grpc", .value = POISE_CHECK_GRPC},
+	{.word = "exec", .value = POISE_CHECK_EXEC},
+	{0},
 };
 
 static const struct option_word vias[] = {

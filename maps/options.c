@@ -303,11 +303,11 @@ const struct option poise_options[] = {
 	 .fallback = "3s", .max = WITHDRAW_MAX, .argument = "DURATION",
 	 .help = "How long no such backend is to be had before an address is withdrawn."},
 
-	{HEALTH(type), .key = "type", .type = OPTION_ENUM, .fallback = "none", .words = checks,
-	 .argument = "none|tcp|http|https|udp|dns|icmp|grpc|exec",
+	{HEALTH(type), .key = "type", .type = OPTION_ENUM, .fallback = "auto", .words = checks,
+	 .argument = "auto|none|tcp|http|https|udp|dns|icmp|grpc|exec",
 	 .help = "What is asked of each backend: that it takes a connection, answers a request, a "
 		 "datagram, a query or an echo request, says that it serves, or that a command "
-		 "succeeds."},
+		 "succeeds; auto is tcp at the first listener of TCP, none if there is none."},
 	{HEALTH(port), .key = "port", .type = OPTION_U16, .fallback = "auto", .zero = "auto",
 	 .min = 1, .max = 65535, .argument = "auto|PORT",
 	 .help = "Port that is asked; auto is the backend's, else that of the service's first "

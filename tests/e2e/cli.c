@@ -45,9 +45,9 @@ Test(cli, a_service_from_nothing)
 	host_must(&h, "show web --columns service,up,backend,state,weight,share");
 	cr_assert_str_eq(h.out, " SERVICE   UP\n"
 				" web      2/2\n"
-				"   BACKEND   STATE  WEIGHT  SHARE\n"
-				"   10.0.0.1  up          3   50 %\n"
-				"   10.0.0.2  up          3   50 %\n");
+				"   BACKEND   STATE         WEIGHT  SHARE\n"
+				"   10.0.0.1  up unchecked       3   50 %\n"
+				"   10.0.0.2  up unchecked       3   50 %\n");
 	host_must(&h, "backend set web 10.0.0.1 weight default");
 	host_must(&h, "show web --no-header --columns backend,share");
 	cr_assert_str_eq(h.out, "   10.0.0.1  25 %\n   10.0.0.2  75 %\n");
@@ -64,12 +64,12 @@ Test(cli, a_backend_that_cannot_be_reached_is_added_and_named)
 	host_must(&h, "backend add web 10.0.0.77");
 	cr_assert(strstr(h.out, "backend 10.0.0.77 of web cannot be reached: "), "%s", h.out);
 	host_must(&h, "show web --no-header --columns backend,state,share");
-	cr_assert(strstr(h.out, "   10.0.0.3   up          33 %\n"), "%s", h.out);
-	cr_assert(strstr(h.out, "   10.0.0.77  unresolved   0 %\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "   10.0.0.3   up unchecked          33 %\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "   10.0.0.77  unresolved unchecked   0 %\n"), "%s", h.out);
 	host_run(&h, "ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:77 dev e0 nud permanent");
 	host_must(&h, "service set web idle 1h");
 	host_must(&h, "show web --no-header --columns backend,state");
-	cr_assert(strstr(h.out, "   10.0.0.77  up\n"), "%s", h.out);
+	cr_assert(strstr(h.out, "   10.0.0.77  up unchecked\n"), "%s", h.out);
 }
 
 Test(cli, every_look_has_text_and_one_json_object)
@@ -271,7 +271,8 @@ Test(cli, the_boot_file_is_saved_compared_and_taken_by_a_new_instance)
 	host_must(&h, "reset");
 	host_must(&h, "attach e0");
 	host_must(&h, "show web --no-header --columns backend,state");
-	cr_assert_str_eq(h.out, "   10.0.0.1  up\n   10.0.0.2  up\n   10.0.0.3  up\n");
+	cr_assert_str_eq(h.out, "   10.0.0.1  up unchecked\n   10.0.0.2  up unchecked\n"
+				"   10.0.0.3  up unchecked\n");
 	host_must(&h, "diff");
 	host_run(&h, "rm -f %s; rmdir /etc/poise 2>/dev/null", path);
 }
@@ -398,7 +399,7 @@ Test(cli, colour_only_on_a_terminal_and_without_no_color)
 	host_must(&h, "show");
 	cr_assert_not(strchr(h.out, '\033'));
 	host_run(&h, "script -qec 'poise --instance $I show' /dev/null");
-	cr_assert(strstr(h.out, "\033[32mup\033[0m"), "%s", h.out);
+	cr_assert(strstr(h.out, "\033[32mup unchecked\033[0m"), "%s", h.out);
 	host_run(&h, "NO_COLOR=1 script -qec 'poise --instance $I show' /dev/null");
 	cr_assert_not(strchr(h.out, '\033'), "%s", h.out);
 	/* and so are short words */

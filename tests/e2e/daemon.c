@@ -205,7 +205,9 @@ Test(daemon, backends_that_came_are_reached_or_named, .timeout = 60)
 	lab_up(&lab, "--backends 2");
 	write_file("web");
 	pid = lab_poised(&lab, "lb1", CONFIG);
-	lab_must(&lab, "lb1", "poise service add more 192.0.2.10:81 forward l2");
+	lab_must(&lab, "lb1",
+		 "poise service add more 192.0.2.10:81 forward l2 && "
+		 "poise health off more"); /* nobody is there */
 	out = lab_must(&lab, "lb1",
 		       "poise backend add more 10.0.0.1 10.0.0.2 && "
 		       "poise show more --no-header --columns backend,state");

@@ -170,7 +170,8 @@ Test(drain, ends)
 	site.keys = IDLE_SOON;
 	site_service(&site, SITE_VIP4, 4);
 	lab_must(&site.lab, "lb1",
-		 "poise service add other " SITE_VIP4 ":81 forward l2 " IDLE_SOON);
+		 "poise service add other " SITE_VIP4 ":81 forward l2 " IDLE_SOON
+		 " && poise health off other");
 	lab_must(&site.lab, "lb1", "poise backend add other %s", backend(1));
 	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	site_expect_all_up(&site, 4, "http 200");

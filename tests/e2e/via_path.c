@@ -119,6 +119,8 @@ static void check_mode(const struct site *wanted, int family)
 	up(wanted);
 	snprintf(prefix, sizeof(prefix), "%s/%d", vip, family == 4 ? 32 : 128);
 	site_service(&site, vip, family);
+	lab_must(&site.lab, "lb1", "poise health set web auto");
+	site_expect_all_up(&site, family, "tcp connected");
 	lab_must(&site.lab, "lb1", "poise health set web tcp " SITE_QUICK);
 	site_expect_all_up(&site, family, "tcp connected");
 	expect_on_the_wire(family);

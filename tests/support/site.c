@@ -94,6 +94,8 @@ void site_service(struct site *s, const char *vip, int backend_family)
 	}
 	lab_must(&s->lab, "lb1", "poise service add web %s:80 %s:9000 %s:9000/udp forward %s %s",
 		 at, at, at, mode(s), s->keys ?: "");
+	/* No packets and no changes of state but what a test asks for. */
+	lab_must(&s->lab, "lb1", "poise health off web");
 	lab_must(&s->lab, "lb1", "poise backend add web%s", backends);
 	/* Next hops are being asked for; a few requests answered by all means they are known. */
 	lab_until(&s->lab, "c1", SITE_SOON,

@@ -41,7 +41,7 @@ void site_unserve(struct site *s, int n);
 /* Starts poised on lb1 and attaches it to eth0, and eth1 if there is one. */
 void site_attach(struct site *s);
 /* Makes service `web` with listeners on that address and the backends' addresses of that family (4
- * or 6), and waits until they can be reached. */
+ * or 6), and waits until they can be reached. Nobody checks them. */
 void site_service(struct site *s, const char *vip, int backend_family);
 /* The address of backend n in the network it is in. */
 const char *site_backend(const struct site *s, int n, int family);

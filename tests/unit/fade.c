@@ -14,13 +14,13 @@
 
 static const char yaml[] =
 	"services:\n"
-	"  - { name: load, listen: [ '10.2.0.1:80' ], forward: l2,\n"
+	"  - { name: load, listen: [ '10.2.0.1:80' ], health: none, forward: l2,\n"
 	"      backends: [ 10.3.0.1, 10.3.0.2, 10.3.0.3, { address: 10.3.0.4, admin: disabled } ] "
 	"}\n"
-	"  - { name: hash, listen: [ '10.2.0.2:80' ], forward: l2, fade-in: 20s, fade-floor: 5%,\n"
-	"      fade-exponent: 2,\n"
+	"  - { name: hash, listen: [ '10.2.0.2:80' ], health: none, forward: l2,\n"
+	"      fade-in: 20s, fade-floor: 5%, fade-exponent: 2,\n"
 	"      backends: [ 10.3.0.5, { address: 10.3.0.6, admin: disabled } ] }\n"
-	"  - { name: none, listen: [ '10.2.0.3:80' ], forward: l2,\n"
+	"  - { name: none, listen: [ '10.2.0.3:80' ], health: none, forward: l2,\n"
 	"      backends: [ 10.3.0.7, { address: 10.3.0.8, admin: disabled } ] }\n";
 
 static struct native n;

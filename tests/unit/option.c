@@ -127,7 +127,7 @@ Test(option, defaults)
 		{OPTION_ADDRESS, "other-ports", "refuse"},
 		{OPTION_ADDRESS, "announce", "auto"},
 		{OPTION_ADDRESS, "withdraw-grace", "3s"},
-		{OPTION_HEALTH, "type", "none"},
+		{OPTION_HEALTH, "type", "auto"},
 		{OPTION_HEALTH, "port", "auto"},
 		{OPTION_HEALTH, "via", "path"},
 		{OPTION_HEALTH, "interval", "2s"},

@@ -77,6 +77,7 @@ static const char whole_saved[] = "hash-key: \"0f1e2d3c4b5a69788796a5b4c3d2e1f0\
 				  "    forward: ipip\n"
 				  "    table-size: auto\n"
 				  "    drain-timeout: 10m\n"
+				  "    health: { type: none }\n"
 				  "    backends:\n"
 				  "      - { address: 10.0.0.1, weight: 2, forward: l2 }\n"
 				  "      - { address: 10.0.0.2, port: 80, name: \"off\" }\n"
@@ -354,8 +355,8 @@ static const struct fault {
 	{WEB "    health: { path: /healthz }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health without a type (web.yaml:5)", ""},
 	{WEB "    health: htpp\n", POISE_E_BAD_VALUE,
-	 "service \"web\": health type htpp: not one of: none, tcp, http, https, udp, dns, icmp, "
-	 "grpc, exec (web.yaml:5)",
+	 "service \"web\": health type htpp: not one of: auto, none, tcp, http, https, udp, dns, "
+	 "icmp, grpc, exec (web.yaml:5)",
 	 "did you mean http?"},
 	{WEB "    health: { type: http, pth: /healthz }\n", POISE_E_UNKNOWN_KEY,
 	 "service \"web\": health pth: no such health key (web.yaml:5)", "did you mean path?"},
