@@ -29,7 +29,7 @@ struct config_member *store_add_member(struct config_service *svc, const char *a
 
 /* ---- images -----------------------------------------------------------------------------------*/
 
-/* Every byte of every map; malloc'ed. */
+/* Every byte of every map but the ring of events; malloc'ed. */
 void *store_image(const struct instance *i);
 void store_restore(struct instance *i, const void *image);
 
