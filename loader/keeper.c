@@ -158,16 +158,19 @@ static void *keeper_thread(void *arg)
 
 	for (;;) {
 		__u64 start = clock_monotonic();
-		struct poise_error err = {0};
+		struct poise_error err = {0}, judging = {0};
 		struct swept swept;
+		bool judged;
 
 		if (!keeper_sweep(k, start, &swept, &err))
 			return NULL;
+		judged = keeper_eject(k, &judging) >= 0; /* whatever became of the sweep */
+		if (!judged)
+			fault(k, &judging);
 		if (err.code || keeper_housekeeping(k, &swept, &err) < 0 ||
-		    keeper_eject(k, &err) < 0 || keeper_resize(k, &swept, &err) < 0 ||
-		    keeper_save(k, &err) < 0)
+		    keeper_resize(k, &swept, &err) < 0 || keeper_save(k, &err) < 0)
 			fault(k, &err);
-		else
+		else if (judged)
 			k->told_fault = false;
 		/* A table of few buckets is through early. */
 		if (!keeper_wait(k, start + NS_PER_S))

@@ -67,7 +67,7 @@ Test(passive, who_resets_everything_is_ejected_and_comes_back)
 {
 	pid_t load = clients();
 
-	lab_must(&site.lab, "lb1", "poise health set web tcp " SITE_QUICK);
+	lab_must(&site.lab, "lb1", "poise health set web tcp interval 1s fall 9");
 	site_expect_all_up(&site, 4, "tcp connected");
 	reset_all(RESETS);
 	expect_state("ejected");
