@@ -234,7 +234,7 @@ static const struct {
 	enum poise_mode mode;
 } refused[] = {
 	{"behind gateway 10.0.0.254: l2 reaches only neighbours",
-	 "use forward ipip",
+	 "use forward nat or ipip",
 	 {.dst = "10.9.0.7", .oif = ETH0, .gateway = "10.0.0.254"},
 	 POISE_L2},
 	{"leaves by eth1, to which poise is not attached",
