@@ -170,7 +170,7 @@ $(B)/flags: FORCE
 
 # Seconds a binary may take: a hang is a failure, not a wait.
 RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
-RUN_DATAPATH = -t 120 $(DATAPATH)
+RUN_DATAPATH = -t 300 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
 RUN_VM	     = -t 1800 $(addprefix -b ,$(wildcard tests/vm/run))
