@@ -120,7 +120,7 @@ int cmd_attach(struct cli *c)
 		mode_word(state.mode), state.shared ? ", shared" : "",
 		created ? " (a new instance)" : "");
 	if (c->config && !c->config->services)
-		cli_note(c, "next: poise service add NAME ADDR:PORT forward l2|ipip|gue");
+		cli_note(c, "next: poise service add NAME ADDR:PORT");
 	cli_print_change(c);
 	status = CLI_OK;
 out:

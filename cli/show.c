@@ -395,8 +395,7 @@ static int show_once(struct cli *c)
 	say_no_fade(c);
 	say_notes(c, &w);
 	if (!w.services)
-		fprintf(c->out,
-			"no services: poise service add NAME ADDR:PORT forward l2|ipip|gue\n");
+		fprintf(c->out, "no services: poise service add NAME ADDR:PORT\n");
 	return 0;
 }
 
