@@ -195,6 +195,10 @@ static __always_inline __u32 icmp_quoted(struct xdp_md *ctx, const struct packet
 	return found;
 }
 
+/* A verdict beyond all: it is of the other family (nat_icmp46.h). */
+#define NAT_ICMP_CROSS 0x100
+
+/* XDP_*, or NAT_ICMP_CROSS. found: a slot, with NAT_ICMP_BACK. */
 __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 {
 	struct rewrite was = {};
@@ -209,7 +213,9 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 	if (failed)
 		return drop(hop.service, failed);
 	quoted = icmp_quoted(ctx, &p, l4, &was);
-	if (!quoted || hop.is.six != p.v6)
+	if (hop.is.six != p.v6)
+		return NAT_ICMP_CROSS;
+	if (!quoted)
 		return drop(hop.service, DROP(UNSUPPORTED));
 	if (p.ttl <= 1)
 		return drop(hop.service, DROP(TTL));
@@ -226,16 +232,6 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 	if (LIKELY(hop.path.ifindex == ctx->ingress_ifindex))
 		return XDP_TX;
 	return bpf_redirect(hop.path.ifindex, 0);
-}
-
-static __always_inline int nat_icmp(struct xdp_md *ctx)
-{
-	__u32 found = nat_icmp_back(ctx);
-
-	if (found)
-		return nat_icmp_send(ctx, found | NAT_ICMP_BACK);
-	found = nat_icmp_forth(ctx);
-	return found ? nat_icmp_send(ctx, found) : XDP_DROP;
 }
 
 #endif

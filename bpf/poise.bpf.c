@@ -10,6 +10,7 @@
 #include "forward.h"
 #include "address.h"
 #include "nat_back.h"
+#include "nat_icmp46.h"
 #include "rare.h"
 #include "sweep.h"
 

@@ -123,9 +123,9 @@ Test(nat, path_mtu_4)
 	narrow(SITE_VIP4, 4);
 }
 
-Test(nat, path_mtu_6)
+Test(nat, path_mtu_between_families)
 {
-	narrow(SITE_VIP6, 6);
+	narrow(SITE_VIP4, 6);
 }
 
 /* poised is killed; another takes over, loads its program, and nobody notices; nor of a drain. */
