@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A packet of a recorded flow costs the same under every policy, to the instruction: what a policy
- * needs is worked out for new flows alone. Counted by single steps of a child that puts one packet
- * through the native datapath.
+ * needs is worked out for new flows alone.
  */
 #include <criterion/criterion.h>
-#include <linux/if_ether.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/native.h"
+#include "tests/support/steps.h"
 
-#define MEMBERS	  8
-#define HEADROOM  256 /* as the kernel gives */
-#define STEPS_MAX 1000000
+#define MEMBERS 8
 
 static const char *const policies[] = {"maglev", "source-hash", "round-robin",	"random",
 				       "p2c",	 "least-conn",	"latency-aware"};
@@ -40,52 +32,6 @@ static void open_with(const char *policy)
 	native_open(&n, yaml, 65536);
 }
 
-static int put(const struct frame *f)
-{
-	static __u8 buffer[HEADROOM + FRAME_MAX] __attribute__((aligned(8)));
-	__u8 *at = buffer + HEADROOM - ETH_HLEN; /* what follows is aligned */
-	struct run_frame r = {buffer, at, at + f->length, buffer + sizeof(buffer)};
-
-	memcpy(at, f->byte, f->length);
-	return run_xdp(&r, NATIVE_DEVICE);
-}
-
-/* Stops before and after the packet. */
-static void child(const struct frame *f)
-{
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-		_exit(2);
-	raise(SIGSTOP);
-	put(f);
-	raise(SIGSTOP);
-	_exit(0);
-}
-
-/* Instructions of the packet, and of the few calls around it, which are always the same; 0: nobody
- * may trace here. */
-static long instructions(const struct frame *f)
-{
-	long steps = 0;
-	pid_t pid = fork();
-	int status;
-
-	cr_assert_neq(pid, -1);
-	if (!pid)
-		child(f);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status))
-		return 0;
-	do {
-		cr_assert_eq(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
-		cr_assert_eq(waitpid(pid, &status, 0), pid);
-		cr_assert(WIFSTOPPED(status), "it ended: 0x%x", status);
-	} while (WSTOPSIG(status) == SIGTRAP && ++steps < STEPS_MAX);
-	cr_expect_eq(WSTOPSIG(status), SIGSTOP);
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	return steps;
-}
-
 /* Of a flow that was recorded a second ago and has been heard of since. */
 static long established(const char *policy, const char *first, const char *later)
 {
@@ -95,11 +41,11 @@ static long established(const char *policy, const char *first, const char *later
 	open_with(policy);
 	run_set_seconds(1000);
 	frame_build(&f, first);
-	cr_assert_eq(put(&f), XDP_TX);
+	cr_assert_eq(steps_put(&f), XDP_TX);
 	run_set_seconds(1001);
 	frame_build(&f, later);
-	cr_assert_eq(put(&f), XDP_TX);
-	steps = instructions(&f);
+	cr_assert_eq(steps_put(&f), XDP_TX);
+	steps = steps_of(&f).count;
 	native_close(&n);
 	return steps;
 }
@@ -144,12 +90,12 @@ Test(established, a_first_packet_does_not_cost_the_same)
 
 	frame_build(&f, "ip4 10.1.0.1 > 10.2.0.1 | tcp 1000 > 80 S");
 	open_with("maglev");
-	maglev = instructions(&f);
+	maglev = steps_of(&f).count;
 	native_close(&n);
 	if (!maglev)
 		cr_skip_test("nothing may be traced here");
 	open_with("least-conn");
-	least_conn = instructions(&f);
+	least_conn = steps_of(&f).count;
 	native_close(&n);
 	cr_expect_gt(least_conn, maglev + 50, "%ld and %ld", least_conn, maglev);
 }

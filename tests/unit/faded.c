@@ -2,7 +2,8 @@
 /*
  * Fade-in that is over is as if it had never been configured: whatever packets read is the same,
  * byte for byte, so the program does the same; and it does: a million flows choose the same
- * backends, under every policy. And what a fade under way leaves to whom.
+ * backends, under every policy, by the same instructions upon the same memory. And what a fade
+ * under way leaves to whom.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "maps/hash.h"
 #include "tests/support/native.h"
+#include "tests/support/steps.h"
 
 #define BACKENDS 200
 #define FLOWS	 1000000
@@ -132,6 +134,85 @@ LIKE_NEVER(random, POISE_RANDOM)
 LIKE_NEVER(least_conn, POISE_LEAST_CONN)
 LIKE_NEVER(p2c, POISE_P2C)
 LIKE_NEVER(latency_aware, POISE_LATENCY_AWARE)
+
+/* ---- what a choice does -----------------------------------------------------------------------*/
+
+#define TRACED 3 /* flows */
+
+/* Nobody has any flows. */
+static void begin_anew(void)
+{
+	const struct poise_meta *m = n.i->meta;
+
+	forget();
+	memset(n.i->counters, 0, (size_t)m->cpus * m->members * sizeof(*n.i->counters));
+	memset(n.i->loads, 0, (size_t)m->cpus * poise_loads_row(m->members) * sizeof(*n.i->loads));
+}
+
+/* Each of a few flows' first packet, step by step, and the XOR of all that is summed. */
+static __attribute__((noinline)) struct steps trace(void)
+{
+	struct steps all = {0};
+
+	for (__u32 k = 0; k < TRACED; k++) {
+		char words[80];
+		struct frame f;
+		struct steps s;
+
+		sprintf(words, "ip4 10.0.1.%u > 10.2.0.1 | tcp 1024 > 80 S", k);
+		frame_build(&f, words);
+		s = steps_of(&f);
+		all.count += s.count;
+		all.path ^= s.path;
+		all.places ^= s.places;
+	}
+	begin_anew();
+	return all;
+}
+
+/* The same service while half of it fades, when that is over, and without fade-in; then one that
+ * never knew any. */
+static void does_like_never(enum poise_policy policy)
+{
+	struct steps fading, over, without, never;
+
+	open_halves(policy, HOUR_MS);
+	cr_assert(at(1800));
+	fading = trace();
+	if (!fading.count)
+		cr_skip_test("nothing may be traced here");
+	cr_assert_not(at(2 * 3600));
+	over = trace();
+	service()->conf.fade_in = 0;
+	native_commit(&n);
+	without = trace();
+	native_close(&n);
+
+	open_halves(policy, 0);
+	never = trace();
+	native_close(&n);
+
+	cr_expect_gt(fading.count, over.count, "fading costs nothing either: %ld", fading.count);
+	cr_expect_eq(over.count, never.count, "%ld instructions, without %ld", over.count,
+		     never.count);
+	cr_expect_eq(over.path, never.path, "others than without");
+	cr_expect_eq(over.count, without.count);
+	cr_expect_eq(over.places, without.places, "in other places of memory than without");
+}
+
+#define DOES_LIKE_NEVER(name, policy)                                                              \
+	Test(faded, name##_by_the_same_instructions)                                               \
+	{                                                                                          \
+		does_like_never(policy);                                                           \
+	}
+
+DOES_LIKE_NEVER(maglev, POISE_MAGLEV)
+DOES_LIKE_NEVER(source_hash, POISE_SOURCE_HASH)
+DOES_LIKE_NEVER(round_robin, POISE_ROUND_ROBIN)
+DOES_LIKE_NEVER(random, POISE_RANDOM)
+DOES_LIKE_NEVER(least_conn, POISE_LEAST_CONN)
+DOES_LIKE_NEVER(p2c, POISE_P2C)
+DOES_LIKE_NEVER(latency_aware, POISE_LATENCY_AWARE)
 
 /* Half of the places or turns are of those who are half faded in. A table gives what they refuse to
  * the others: half of a half. Whoever loses a turn gives it to who comes next, which may be one of
