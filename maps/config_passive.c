@@ -22,7 +22,8 @@ const char *config_passive_obstacle(const struct poise_service_conf *conf)
 	if (conf->policy == POISE_SOURCE_HASH || conf->affinity)
 		return "all flows of a client go to one backend, so that one client could make it "
 		       "look sick";
-	return has_tcp(conf) || conf->forward == POISE_NAT ? NULL : "whether UDP is answered is not seen";
+	return has_tcp(conf) || conf->forward == POISE_NAT ? NULL
+							   : "whether UDP is answered is not seen";
 }
 
 char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size)

@@ -23,7 +23,7 @@ struct poise_meta {
 	__u32 ranges;	  /* the limit of source ranges of all services */
 	__u32 flow_stage; /* POISE_FLOWS_*: which pin is the flow table, and is there another */
 	__u32 groups;	  /* of ports, of mode nat; 0: there is no such mode */
-	__u32 nat_low, nat_high; /* ports that it may have, but for those that others use */
+	__u32 nat_low, nat_high;     /* ports that it may have, but for those that others use */
 	__u32 reset_rate, icmp_rate; /* answers a second (bpf/limit.h); 0: as by default */
 	__u8 spare1[92];
 

@@ -29,7 +29,7 @@
 #define WINDOW_MAX	SECONDS(300) /* what counts as soon */
 #define RUN_MAX		100	     /* results in a row */
 #define JITTER_MAX	50	     /* percent: more is another interval */
-#define ANSWERS_MAX	10000000   /* a second: no limit for any flood that could be answered */
+#define ANSWERS_MAX	10000000     /* a second: no limit for any flood that could be answered */
 #define FLOW_SLOTS_MAX	(1u << 30)   /* 8 GiB */
 #define TABLE_SLOTS_MIN 8192	     /* one automatic table and its successor */
 #define TABLE_SLOTS_MAX (1u << 30)   /* 4 GiB */

@@ -23,7 +23,7 @@ struct site {
 	int backends;
 	bool ipip; /* else gue, else nat, else l2 */
 	bool gue;
-	bool nat; /* in the network of l2 */
+	bool nat;	  /* in the network of l2 */
 	const char *keys; /* more of the service, as `service add` takes it; NULL none */
 	int clients;	  /* 0: one */
 	int arms;
