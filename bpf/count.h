@@ -23,10 +23,17 @@ static __always_inline struct poise_loads *loads_row(void)
 	return row_lookup(&loads, &cpu, poise_row_mask + 1);
 }
 
-static __always_inline void count_packet(__u32 member, __u32 bytes)
+/* This CPU's counters of a member. */
+static __always_inline struct poise_counter *count_line(__u32 member)
 {
 	__u32 place = count_place(member);
-	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+
+	return bpf_map_lookup_elem(&counters, &place);
+}
+
+static __always_inline void count_packet(__u32 member, __u32 bytes)
+{
+	struct poise_counter *c = count_line(member);
 
 	if (!c)
 		return;
@@ -37,8 +44,7 @@ static __always_inline void count_packet(__u32 member, __u32 bytes)
 /* signal: enum poise_signal. Only ever by packets, as packets and bytes. */
 static __always_inline void count_signal(__u32 member, __u32 signal)
 {
-	__u32 place = count_place(member);
-	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+	struct poise_counter *c = count_line(member);
 
 	if (c)
 		c->signal[signal & (POISE_SIGNALS - 1)]++;
@@ -55,8 +61,7 @@ static __always_inline void count_held(__u32 member, __s32 more)
 
 static __always_inline void count_gauge(__u32 member, bool opened, bool placed)
 {
-	__u32 place = count_place(member);
-	struct poise_counter *c = bpf_map_lookup_elem(&counters, &place);
+	struct poise_counter *c = count_line(member);
 	struct poise_loads *row = loads_row();
 	__s32 more = opened ? 1 : -1;
 	__u64 before;

@@ -36,6 +36,7 @@ POISE_ARRAY(slots, struct poise_slot);
 POISE_ARRAY(ways, struct poise_way);
 POISE_ARRAY(links, struct poise_bucket);
 POISE_ARRAY(ports, struct poise_bucket);
+POISE_ARRAY(latencies, struct poise_latency);
 /* Packets never read these; they are here so that one object creates every map. */
 POISE_ARRAY(service_conf, struct poise_service_slot);
 POISE_ARRAY(member_conf, struct poise_member_slot);

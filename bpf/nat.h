@@ -12,6 +12,7 @@
 #define POISE_BPF_NAT_H
 
 #include "answer.h"
+#include "latency.h"
 #include "links.h"
 #include "new_flow.h"
 #include "translate.h"
@@ -409,6 +410,8 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
 	nat_becomes(at, s, w, m, &is);
+	if (UNLIKELY(latency_may_open(p, s, member)))
+		latency_open(ctx, at, member, LATENCY_HEADERS(p));
 	failed = translate(ctx, p, path, nexthop, &is, sums);
 	if (UNLIKELY(failed))
 		return (int)failed;

@@ -149,6 +149,8 @@ static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p,
 	if (!s || !w)
 		return (int)DROP(BROKEN);
 	nexthop = back_becomes(s, w, &path, &is);
+	if (UNLIKELY(ONCE(s->head) & POISE_SLOT_TIMED))
+		latency_close(ctx, at, LATENCY_HEADERS(p));
 	failed = translate(ctx, p, &path, nexthop, &is, sums);
 	if (UNLIKELY(failed))
 		return (int)failed;

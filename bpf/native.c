@@ -9,6 +9,7 @@
 #include "run.h"
 
 __u64 native_jiffies;
+__u64 native_ns;
 __thread __u32 native_cpu;
 
 int native_tail(struct xdp_md *ctx, __u32 program)
@@ -44,6 +45,7 @@ static struct {
 	struct pace *paces;
 	struct nat *nats;
 	__u32 *rotors;
+	struct timing *timings;
 } unpinned;
 
 static void *zeroed(size_t n, size_t size)
@@ -64,6 +66,7 @@ static void use_unpinned(struct instance *i)
 	unpinned.turns = zeroed((size_t)m->cpus * m->services, sizeof(*unpinned.turns));
 	unpinned.paces = zeroed(m->services, sizeof(*unpinned.paces));
 	unpinned.nats = zeroed(m->cpus, sizeof(*unpinned.nats));
+	unpinned.timings = zeroed(1 << TIMING_BITS, sizeof(*unpinned.timings));
 	unpinned.rotors = zeroed((size_t)m->cpus * m->groups + 1, sizeof(*unpinned.rotors));
 	i->drops = unpinned.drops;
 	native_map(&drops, unpinned.drops, m->services);
@@ -72,6 +75,7 @@ static void use_unpinned(struct instance *i)
 	native_map(&paces, unpinned.paces, m->services);
 	native_map(&nats, unpinned.nats, m->cpus);
 	native_map(&rotors, unpinned.rotors, m->cpus * m->groups);
+	native_map(&timings, unpinned.timings, 1 << TIMING_BITS);
 	native_map(&limits, &limited, 1);
 	native_map(&devmap, NULL, m->paths);
 }
@@ -98,6 +102,7 @@ static void use_pinned(const struct instance *i)
 	native_map(&slots, i->slots, m->groups * POISE_PORTS);
 	native_map(&ways, i->ways, m->groups * POISE_PORTS);
 	native_map(&links, i->links, POISE_LINK_BUCKETS(m->groups));
+	native_map(&latencies, i->latencies, m->members);
 	native_map(&ports, i->ports, POISE_PORT_ENTRIES(m->groups));
 }
 
@@ -111,6 +116,7 @@ void run_use(struct instance *i)
 	free(unpinned.paces);
 	free(unpinned.nats);
 	free(unpinned.rotors);
+	free(unpinned.timings);
 	memset(&unpinned, 0, sizeof(unpinned));
 	if (!i)
 		return;
@@ -140,6 +146,11 @@ void run_set_seconds(__u32 seconds)
 void run_tick(__u32 ticks)
 {
 	__atomic_fetch_add(&native_jiffies, ticks, __ATOMIC_RELAXED);
+}
+
+void run_set_ns(__u64 ns)
+{
+	native_ns = ns;
 }
 
 void run_set_cpu(__u32 cpu)

@@ -95,9 +95,11 @@ static inline __u64 bpf_jiffies64(void)
 	return __atomic_load_n(&native_jiffies, __ATOMIC_RELAXED);
 }
 
+extern __u64 native_ns;
+
 static inline __u64 bpf_ktime_get_ns(void)
 {
-	return 0;
+	return native_ns;
 }
 
 static inline __u32 bpf_get_smp_processor_id(void)

@@ -36,6 +36,7 @@ struct packet {
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
+#define TCP_PSH 0x08
 #define TCP_ACK 0x10
 
 /* What a packet is to its flow. */

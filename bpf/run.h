@@ -20,6 +20,8 @@ void run_tick(__u32 ticks);
 
 /* Which CPU the calling thread is: its counters; below meta.cpus. */
 void run_set_cpu(__u32 cpu);
+/* What the kernel's clock says from now on, ns. */
+void run_set_ns(__u64 ns);
 
 /* As many answers may be sent as after a rest. */
 void run_refill(void);

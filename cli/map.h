@@ -35,6 +35,7 @@ void print_table_entry(FILE *out, const struct instance *i, __u64 key, const voi
 void print_path(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_bucket(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_counter(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_latency(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_loads(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_address_conf(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry);

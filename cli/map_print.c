@@ -272,6 +272,17 @@ void print_loads(FILE *out, const struct instance *i, __u64 key, const void *ent
 		l->others);
 }
 
+void print_latency(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_latency *l = entry;
+
+	(void)i;
+	fprintf(out, "member %llu requests %llu connects %llu peaks %u %u ticks", key,
+		l->samples[POISE_SAMPLE_REQUEST], l->samples[POISE_SAMPLE_CONNECT],
+		POISE_PEAK_TICKS(l->peak[POISE_SAMPLE_REQUEST]),
+		POISE_PEAK_TICKS(l->peak[POISE_SAMPLE_CONNECT]));
+}
+
 void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	(void)i;

@@ -17,15 +17,25 @@ static const char *limit_of(const char *map)
 	static const struct {
 		const char *map, *limit;
 	} limits[] = {
-		{"table", "table-slots"},     {"members", "backends"},
-		{"member_conf", "backends"},  {"counters", "backends"},
-		{"loads", "backends"},	      {"rates", "backends"},
-		{"checks", "backends"},	      {"held", "backends"},
-		{"server_ids", "backends"},   {"services", "services"},
-		{"service_conf", "services"}, {"drops", "services"},
-		{"listeners", "listeners"},   {"listener_seeds", "listeners"},
-		{"paths", "paths"},	      {"devmap", "paths"},
-		{"range_conf", "ranges"},     {"bounds", "ranges"},
+		{"table", "table-slots"},
+		{"members", "backends"},
+		{"member_conf", "backends"},
+		{"counters", "backends"},
+		{"loads", "backends"},
+		{"rates", "backends"},
+		{"latencies", "backends"},
+		{"checks", "backends"},
+		{"held", "backends"},
+		{"server_ids", "backends"},
+		{"services", "services"},
+		{"service_conf", "services"},
+		{"drops", "services"},
+		{"listeners", "listeners"},
+		{"listener_seeds", "listeners"},
+		{"paths", "paths"},
+		{"devmap", "paths"},
+		{"range_conf", "ranges"},
+		{"bounds", "ranges"},
 	};
 
 	for (size_t n = 0; n < sizeof(limits) / sizeof(limits[0]); n++)

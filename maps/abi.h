@@ -45,7 +45,8 @@
 	M(meta) M(service_conf) M(member_conf) M(listeners) M(listener_seeds) M(services)          \
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(loads) M(drops) M(rates)     \
 	M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)                 \
-	M(checks) M(probes) M(events) M(slots) M(ways) M(links) M(ports) M(tails)
+	M(checks) M(probes) M(events) M(slots) M(ways) M(links) M(ports) M(tails)\
+	M(latencies)
 /* clang-format on */
 
 /*
@@ -439,7 +440,7 @@ struct poise_counter {
 	__u64 bytes;  /* of IP packets as they came */
 	__u64 opened; /* and closed: POISE_COUNT of them is the number */
 	__u64 closed;
-	__u64 sample[2];	     /* latency: tag, ack, t0 (issue: latency) */
+	__u64 timed[2];		     /* jiffy of the last sample of each kind (latency.h) */
 	__u32 signal[POISE_SIGNALS]; /* what became of flows, modulo 2^32 */
 };
 
@@ -497,6 +498,7 @@ POISE_ASSERT_SIZE(struct poise_check_result, 128);
 #include "calls.h"
 #include "decap.h"
 #include "event.h"
+#include "latency.h"
 #include "meta.h"
 #include "nat.h"
 #include "probes.h"

@@ -13,6 +13,7 @@ static void clear_counters(struct instance *i, __u16 id)
 	static const struct poise_counter counter;
 	static const struct poise_rate rate;
 	static const struct poise_check_result check;
+	static const struct poise_latency latency;
 
 	for (__u32 cpu = 0; cpu < i->meta->cpus; cpu++) {
 		size_t line = (size_t)cpu * i->meta->members + id;
@@ -24,6 +25,7 @@ static void clear_counters(struct instance *i, __u16 id)
 	store32((__u32 *)&i->held[id], 0);
 	store_words(&i->rates[id], &rate, sizeof(rate));
 	store_words(&i->checks[id], &check, sizeof(check));
+	store_words(&i->latencies[id], &latency, sizeof(latency));
 }
 
 /* Who has a limit is counted before packets ask, and until none does. */

@@ -58,6 +58,7 @@ struct instance {
 	struct poise_way *ways;
 	struct poise_bucket *links;
 	struct poise_bucket *ports;
+	struct poise_latency *latencies;
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */

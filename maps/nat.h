@@ -14,7 +14,7 @@
 #define POISE_PORTS 65536
 
 struct poise_slot {
-	/* 63..48 how often the slot was filled, 36..33 POISE_SLOT_*, below that as a flow word. One
+	/* 63..48 how often the slot was filled, 37..33 POISE_SLOT_*, below that as a flow word. One
 	 * compare-and-swap changes it; 0: free. */
 	__u64 head;
 	union poise_addr client;
@@ -34,6 +34,7 @@ POISE_ASSERT_SIZE(struct poise_slot, 64);
 #define POISE_SLOT_FIN_SERVER (1ull << 34) /* the backend has, or has reset the flow */
 #define POISE_SLOT_ANSWERED   (1ull << 35) /* the backend has answered, its SYN or a datagram */
 #define POISE_SLOT_STAMPED    (1ull << 36)
+#define POISE_SLOT_TIMED      (1ull << 37) /* a latency is being taken (bpf/latency.h) */
 #define POISE_SLOT_FINS	      (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
 #define POISE_SLOT_FILLED     (1ull << 48) /* one of the count */
 #define POISE_SLOT_COUNT(h)   ((h) >> 48)

@@ -41,6 +41,7 @@ const struct instance_map instance_maps[] = {
 	FIELD(ways, struct poise_way),
 	FIELD(links, struct poise_bucket),
 	FIELD(ports, struct poise_bucket),
+	FIELD(latencies, struct poise_latency),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -131,6 +132,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"links", links(meta)},
 		{"ports", POISE_PORT_ENTRIES(meta->groups)},
 		{"tails", POISE_TAILS},
+		{"latencies", meta->members},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

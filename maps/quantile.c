@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Quantiles by the nearest rank. */
+#include <math.h>
+
+#include "quantile.h"
+
+#define NS_PER_S 1e9
+
+double latency_seconds(double ticks)
+{
+	return ticks * POISE_TICK_NS / NS_PER_S;
+}
+
+static double middle(__u32 bucket)
+{
+	double next = bucket + 1 < POISE_LATENCY_BUCKETS ? poise_latency_floor(bucket + 1)
+							 : 1u << POISE_LATENCY_BITS;
+
+	return (poise_latency_floor(bucket) + next) / 2;
+}
+
+double latency_quantile(const struct poise_latency *l, double q)
+{
+	__u32 count[POISE_LATENCY_BUCKETS], bucket = 0;
+	__u64 sum = 0, rank, seen;
+
+	for (__u32 b = 0; b < POISE_LATENCY_BUCKETS; b++)
+		sum += count[b] = __atomic_load_n(&l->requests[b], __ATOMIC_RELAXED);
+	if (!sum)
+		return 0;
+	rank = (__u64)ceil(q * (double)sum);
+	for (seen = count[0]; seen < rank && bucket + 1 < POISE_LATENCY_BUCKETS;)
+		seen += count[++bucket];
+	return latency_seconds(middle(bucket));
+}

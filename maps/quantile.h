@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the buckets of latencies (latency.h) say of requests. */
+#ifndef POISE_QUANTILE_H
+#define POISE_QUANTILE_H
+
+#include "abi.h"
+
+/* Seconds within which the part q (0..1) of the requests were answered, by the middle of the bucket
+ * that the request of that rank fell into: within 1/16 of its time and a tick. 0: there are none.
+ * While samples come, one of a moment ago may be missing. */
+double latency_quantile(const struct poise_latency *l, double q);
+
+/* Ticks as seconds. */
+double latency_seconds(double ticks);
+
+#endif
