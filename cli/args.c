@@ -17,7 +17,7 @@ const struct cli_option cli_options[CLI_OPTION_COUNT] = {
 	[OPT_##sym] = {name, letter, ARITY_##arity, argument, help},
 	CLI_OPTIONS(CLI_OPTION_LINE)};
 
-#define LIST_TEXT 320 /* bytes of words in a message: a few lines */
+#define LIST_TEXT 960 /* bytes of words in a message: all keys of a service, and a third more */
 
 /* The words that begin with prefix, with commas, each once; those that do not fit are left out. */
 static char *list_words(const char *prefix, const char *const *word, size_t n, char buf[LIST_TEXT])

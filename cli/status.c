@@ -66,6 +66,7 @@ static __u64 words_beside(const struct instance *i)
 static void gather_tracking(const struct cli *c, struct status *s)
 {
 	const struct poise_meta *m = c->instance->meta;
+	__u64 beside;
 
 	for (size_t i = 0; i < c->config->services; i++) {
 		struct aging_counts n;
@@ -76,11 +77,11 @@ static void gather_tracking(const struct cli *c, struct status *s)
 		s->slots += n.base ? n.slots : n.differing + n.mixed;
 		s->unsettled += n.base || n.differing || n.mixed;
 	}
+	beside = words_beside(c->instance);
 	if (c->instance->beside_buckets)
 		remark(&s->notes,
-		       "the flow table is being resized: %llu flows have not moved from the old "
-		       "one",
-		       words_beside(c->instance));
+		       "the flow table is being resized: %llu flow%s not moved from the old one",
+		       beside, beside == 1 ? " has" : "s have");
 	s->pressed_ago = instance_stamp_now(c->instance) - m->pressure;
 	s->pressed = m->pressure && s->pressed_ago <= PRESSED_LATELY;
 	if (s->pressed)

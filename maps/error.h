@@ -46,7 +46,7 @@ struct poise_error {
 	char file[256];	   /* as the user named it; empty none */
 	char object[192];  /* e.g. service "web": backend 10.0.0.1; empty none */
 	char message[512]; /* why */
-	char remedy[384];  /* what to do; empty none */
+	char remedy[1024]; /* what to do; empty none */
 };
 
 /* Sets code and message, clears the rest except file and line; returns -1, so that callers can

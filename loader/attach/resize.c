@@ -194,13 +194,14 @@ static int still_moving(const struct resize *r, struct poise_error *err)
 {
 	char time[32];
 
-	poise_fail(err, POISE_E_BUSY,
-		   "the last resize is not over: %llu flows have not moved to the table of %u "
-		   "slots yet",
-		   r->beside.left, r->meta->flow_buckets * POISE_BUCKET_WORDS);
+	poise_fail(
+		err, POISE_E_BUSY,
+		"the last resize is not over: %llu flow%s not moved to the table of %u slots yet",
+		r->beside.left, r->beside.left == 1 ? " has" : "s have",
+		r->meta->flow_buckets * POISE_BUCKET_WORDS);
 	return poise_error_remedy(
 		err,
-		"wait until they have sent a packet or are over, which they are in %s at most; "
+		"wait until all have sent a packet or are over, which they are in %s at most; "
 		"only back to %u slots is possible now",
 		poise_format_duration(r->beside.seconds * 1000ull, time, sizeof(time)),
 		r->beside.buckets * POISE_BUCKET_WORDS);

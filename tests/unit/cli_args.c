@@ -8,6 +8,7 @@
 #include "../../cli/args.h"
 #include "../../cli/cli.h"
 #include "../../cli/tabular.h"
+#include "../../maps/option.h"
 #include "../../maps/split.h"
 
 #define PARSE(a, err, abbreviate, ...)                                                             \
@@ -105,6 +106,21 @@ Test(args, prefixes_only_where_they_are_allowed_and_not_ambiguous)
 	cr_assert_eq(args_match("command", "stat", words, 5, false, &err), -1);
 	cr_assert_eq(args_match("command", "frobnicate", words, 5, false, &err), -1);
 	cr_assert_str_eq(err.remedy, "one of save, service, show, stats, status");
+}
+
+/* Whoever reads "one of" takes it for all that there are. */
+Test(args, no_word_is_left_out_where_all_are_told)
+{
+	const char *keys[256];
+	struct poise_error err = {0};
+	size_t n = 0;
+
+	for (size_t k = 0; k < poise_options_count && n < 256; k++)
+		if (poise_options[k].scope == OPTION_SERVICE)
+			keys[n++] = poise_options[k].key;
+	cr_assert_eq(args_match("key", "banana", keys, n, false, &err), -1);
+	for (size_t k = 0; k < n; k++)
+		cr_expect(strstr(err.remedy, keys[k]), "%s is missing", keys[k]);
 }
 
 Test(args, commands_of_later_versions_do_not_exist)
