@@ -10,15 +10,17 @@
 #include <unistd.h>
 
 #include "../loader/attach/attach.h"
+#include "../maps/fade.h"
 #include "../maps/hash.h"
 #include "../maps/text.h"
 #include "balancer.h"
 #include "row.h"
 
-#define PREFIX	 "bench-"
-#define LOOPBACK 1 /* BPF_PROG_TEST_RUN's packets come in through lo */
-#define MTU	 1500
-#define PIN_XDP	 "prog_xdp"
+#define PREFIX	    "bench-"
+#define LOOPBACK    1 /* BPF_PROG_TEST_RUN's packets come in through lo */
+#define MTU	    1500
+#define PIN_XDP	    "prog_xdp"
+#define CHOICE_NAME "choice" /* of services, with their number in row.h */
 
 static const __u8 balancer_mac[6] = {2, 0, 0, 0, 0, 1};
 static const __u8 backend_mac[6] = {2, 0, 0, 0, 0, 3};
@@ -59,7 +61,8 @@ static const struct service services[] = {
 	{"gue4", ROW_GUE4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_GUE, BALANCER_BACKENDS},
 };
 
-#define CHOICES 4 /* of p2c */
+#define CHOICES	     4 /* of p2c */
+#define FADING_FIRST ROW_FADING(0, 0)
 
 static int add_service(struct config *cfg, const struct service *s, struct poise_error *err)
 {
@@ -94,15 +97,18 @@ static int add_services(struct config *cfg, const struct row *only, struct poise
 		    add_service(cfg, &services[s], err))
 			return -1;
 	for (unsigned int which = ROW_CHOICES; which < ROW_SERVICES; which++) {
+		bool fades = which >= FADING_FIRST;
 		struct service s = {
 			.which = which,
-			.policy = (enum poise_policy)ROW_CHOICE_POLICY(which),
+			.policy = (enum poise_policy)(fades ? (which - FADING_FIRST) / 2
+							    : ROW_CHOICE_POLICY(which)),
 			.track = POISE_TRACK_ALWAYS,
 			.mode = POISE_IPIP,
-			.backends = row_sizes[(which - ROW_CHOICES) % ROW_SIZES],
+			.backends = row_sizes[fades ? ROW_SIZES - 1
+						    : (which - ROW_CHOICES) % ROW_SIZES],
 		};
 
-		snprintf(s.name, sizeof(s.name), "choice%u", which - ROW_CHOICES);
+		snprintf(s.name, sizeof(s.name), CHOICE_NAME "%u", which);
 		if ((!only || only->service == which) && add_service(cfg, &s, err))
 			return -1;
 	}
@@ -138,6 +144,31 @@ static void load(struct instance *i)
 			instance_loads(i, cpu, id)->others = poise_mix(id * POISE_GOLD) & 1;
 }
 
+#define FADED 0.5   /* how far those are who fade */
+#define LASTS 86400 /* seconds, more than a bench */
+
+/* What poised does each tick for those who fade in, once and for the bench's whole time. */
+static void fade(struct instance *i, const struct config *cfg)
+{
+	for (size_t s = 0; s < cfg->services; s++) {
+		const struct config_service *svc = cfg->service[s];
+		const struct poise_service *slot = &i->services[svc->id];
+		const struct poise_service_rec *rec = &slot->rec[slot->active & 1];
+		unsigned int which;
+
+		if (sscanf(svc->conf.name, CHOICE_NAME "%u", &which) != 1 || which < FADING_FIRST)
+			continue;
+		for (size_t k = 0; k < ((which - FADING_FIRST) & 1 ? svc->members : 1); k++) {
+			struct poise_member *m = &i->members[svc->member[k].id];
+
+			m->fade = fade_share(rec, FADED, 1, svc->members);
+			m->fade_cap = fade_cap(rec, 1, svc->members);
+			m->fade_until = instance_stamp_now(i) + LASTS;
+			m->live |= POISE_L_FADING;
+		}
+	}
+}
+
 int balancer_configure(struct instance *i, const struct row *only, struct poise_error *err)
 {
 	struct instance_change change;
@@ -149,6 +180,7 @@ int balancer_configure(struct instance *i, const struct row *only, struct poise_
 	if (!instance_load(i, &cfg, err) && !add_services(cfg, only, err) &&
 	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err)) {
 		load(i);
+		fade(i, cfg);
 		rc = 0;
 	}
 	config_free(cfg);

@@ -10,7 +10,7 @@
 #include "row.h"
 
 #define BALANCER_BACKENDS     100
-#define BALANCER_BACKENDS_ALL 4096	 /* of all services: more than there are */
+#define BALANCER_BACKENDS_ALL 8192	 /* of all services: more than there are */
 #define BALANCER_FLOW_SLOTS   (4u << 20) /* the default */
 
 struct balancer {

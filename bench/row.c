@@ -40,6 +40,21 @@ static const struct row established = CHOICE("", POISE_MAGLEV, 1, NULL, 0, false
 #define ESTABLISHED(name, policy)                                                                  \
 	CHOICE("established-" name, policy, 1, &established, 0, false, false)
 
+/* What a fade costs, over the same policy where nobody fades. */
+#define SETTLED(policy) [policy] = CHOICE("", policy, ROW_SIZES - 1, NULL, 0, true, false)
+static const struct row settled[POISE_POLICIES] = {
+	SETTLED(POISE_MAGLEV),	      SETTLED(POISE_SOURCE_HASH), SETTLED(POISE_ROUND_ROBIN),
+	SETTLED(POISE_RANDOM),	      SETTLED(POISE_P2C),	  SETTLED(POISE_LEAST_CONN),
+	SETTLED(POISE_LATENCY_AWARE),
+};
+#define FADE(name_, policy_, all_)                                                                 \
+	{                                                                                          \
+		.name = name_, .service = ROW_FADING(policy_, all_), .flows = CHOOSE_FLOWS,        \
+		.syn = true, .growth = OUTER4, .beside = &settled[policy_], .over = -1,            \
+		.chooses = true                                                                    \
+	}
+#define FADES(name, policy) FADE("fading-one-" name, policy, 0), FADE("fading-all-" name, policy, 1)
+
 const int row_sizes[ROW_SIZES] = {1, 8, 256};
 
 const struct row rows[] = {
@@ -66,6 +81,13 @@ const struct row rows[] = {
 	ESTABLISHED("p2c", POISE_P2C),
 	ESTABLISHED("least-conn", POISE_LEAST_CONN),
 	ESTABLISHED("latency-aware", POISE_LATENCY_AWARE),
+	FADES("maglev", POISE_MAGLEV),
+	FADES("source-hash", POISE_SOURCE_HASH),
+	FADES("round-robin", POISE_ROUND_ROBIN),
+	FADES("random", POISE_RANDOM),
+	FADES("p2c", POISE_P2C),
+	FADES("least-conn", POISE_LEAST_CONN),
+	FADES("latency-aware", POISE_LATENCY_AWARE),
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
 const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0,

@@ -23,9 +23,11 @@ enum row_service {
 };
 
 /* One of each policy and size, track always. */
-#define ROW_SIZES		   3
-#define ROW_CHOICE(policy, size)   (ROW_CHOICES + (policy)*ROW_SIZES + (size))
-#define ROW_SERVICES		   ROW_CHOICE(POISE_POLICIES, 0)
+#define ROW_SIZES		 3
+#define ROW_CHOICE(policy, size) (ROW_CHOICES + (policy)*ROW_SIZES + (size))
+/* The same of the last size, of which one backend fades in, or all do. */
+#define ROW_FADING(policy, all)	   (ROW_CHOICE(POISE_POLICIES, 0) + (policy)*2 + (all))
+#define ROW_SERVICES		   ROW_FADING(POISE_POLICIES, 0)
 #define ROW_CHOICE_POLICY(service) (((service)-ROW_CHOICES) / ROW_SIZES)
 extern const int row_sizes[ROW_SIZES]; /* backends */
 
