@@ -54,6 +54,7 @@ struct nat_hop {
 	struct poise_path path;
 	__u64 nexthop;
 	__u32 service;
+	__u32 member; /* that it goes to; 0: to the client */
 };
 
 static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
@@ -71,7 +72,8 @@ static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
 		hop->nexthop = back_becomes(s, w, &hop->path, &hop->is);
 		return 0;
 	}
-	m = member_get(POISE_WORD_MEMBER(ONCE(s->head)));
+	hop->member = POISE_WORD_MEMBER(ONCE(s->head));
+	m = member_get(hop->member);
 	if (!m || m->service != s->service)
 		return DROP(NO_FLOW);
 	hop->nexthop = ONCE(m->nexthop);
@@ -82,6 +84,20 @@ static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
 	hop->path = *path;
 	nat_becomes(at, s, w, m, &hop->is);
 	return 0;
+}
+
+/* It goes; XDP_*. */
+static __always_inline int nat_icmp_gone(struct xdp_md *ctx, const struct packet *p,
+					 const struct nat_hop *hop)
+{
+	count_reason(hop->service, POISE_R_ICMP_ERROR);
+	if (hop->member)
+		count_packet(hop->member, p->length);
+	else
+		count_reason(hop->service, POISE_R_REPLY);
+	if (LIKELY(hop->path.ifindex == ctx->ingress_ifindex))
+		return XDP_TX;
+	return bpf_redirect(hop->path.ifindex, 0);
 }
 
 /* Writes a half-word; what a checksum over it changes by. */
@@ -228,10 +244,7 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 	    !icmp_translate(ctx, &p, l4, (quoted & 0xffff) + l3 - p.l3, quoted >> 16, &was,
 			    &hop.is))
 		return drop(hop.service, DROP(BROKEN));
-	count_reason(hop.service, POISE_R_ICMP_ERROR);
-	if (LIKELY(hop.path.ifindex == ctx->ingress_ifindex))
-		return XDP_TX;
-	return bpf_redirect(hop.path.ifindex, 0);
+	return nat_icmp_gone(ctx, &p, &hop);
 }
 
 #endif

@@ -266,10 +266,7 @@ __noinline int nat_icmp_cross(struct xdp_md *ctx, __u32 found)
 		failed = icmp_cross_write(ctx, &p, &x);
 	if (failed)
 		return drop(x.hop.service, failed);
-	count_reason(x.hop.service, POISE_R_ICMP_ERROR);
-	if (LIKELY(x.hop.path.ifindex == ctx->ingress_ifindex))
-		return XDP_TX;
-	return bpf_redirect(x.hop.path.ifindex, 0);
+	return nat_icmp_gone(ctx, &p, &x.hop);
 }
 
 static __always_inline int nat_icmp(struct xdp_md *ctx)

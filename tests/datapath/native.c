@@ -17,9 +17,11 @@
 #define HEADROOM 128
 
 static const char yaml[] = "services:\n" SETUP_MODES(0) SETUP_MODES(1) SETUP_MODES(2) SETUP_MODES(3)
-	SETUP_MODES(4) SETUP_MODES(5) SETUP_MODES(
-		9) "  - { name: any, listen: [ '10.2.0.4:0', '[fd02::4]:0/udp' ], forward: ipip,\n"
-		   "      entropy: yes, backends: [ { address: 10.3.0.9 } ] }\n";
+	SETUP_MODES(4) SETUP_MODES(5) SETUP_MODES(9) SETUP_SERVICE(
+		0, 5, "nat",
+		"10.3.0.5") "  - { name: any, listen: [ '10.2.0.4:0', '[fd02::4]:0/udp' ], "
+			    "forward: ipip,\n"
+			    "      entropy: yes, backends: [ { address: 10.3.0.9 } ] }\n";
 
 static struct rig rig;
 
@@ -63,8 +65,11 @@ Test(native, agrees_with_the_loaded_program, .timeout = 100)
 	static struct frame in, kernel, native;
 	int rounds = place_emulated() ? ROUNDS / 20 : ROUNDS;
 	uint64_t random = 1;
+	struct config_limits limits = RIG_LIMITS(4096);
 
-	rig_open(&rig, yaml);
+	limits.nat_groups = 1;
+	limits.nat_low = limits.nat_high = 20000; /* both take the same */
+	rig_open_with(&rig, yaml, &limits);
 	rig_answer(&rig, "fd02:0::3");
 	run_use(rig.i);
 	for (int round = 0; round < rounds; round++) {

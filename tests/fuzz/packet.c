@@ -32,7 +32,11 @@ static const char yaml[] =
 	"      forward: ipip, policy: source-hash, gue-checksum: yes,\n"
 	"      backends: [ { address: 'fd03::5' }, { address: 'fd03::6', forward: gue } ] }\n"
 	"  - { name: any, listen: [ '10.2.0.4:0', '[fd02::4]:0/udp' ], forward: l2,\n"
-	"      backends: [ { address: 10.9.0.6 }, { address: 10.3.0.7 } ] }\n";
+	"      backends: [ { address: 10.9.0.6 }, { address: 10.3.0.7 } ] }\n"
+	"  - { name: nat4, listen: [ '10.2.0.5:80', '10.2.0.5:53/udp', '[fd02::5]:80',\n"
+	"      '[fd02::5]:53/udp' ], forward: nat, backends: [ { address: 10.3.0.8 } ] }\n"
+	"  - { name: nat6, listen: [ '10.2.0.6:80', '10.2.0.6:53/udp', '[fd02::6]:80',\n"
+	"      '[fd02::6]:53/udp' ], forward: nat, backends: [ { address: 'fd03::8' } ] }\n";
 
 #define GROWTH_MAX 48 /* two tags and an outer IPv6 header, or those of an ICMPv6 error */
 
@@ -79,6 +83,8 @@ static uint64_t counted(const struct native *n)
 
 	for (unsigned int m = 0; m < n->i->meta->members; m++)
 		sum += n->i->counters[m].packets;
+	for (__u32 s = 0; s < n->i->meta->services; s++)
+		sum += run_drops((__u16)s)->count[POISE_R_REPLY];
 	return sum;
 }
 

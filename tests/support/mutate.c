@@ -38,6 +38,23 @@ static const char *const sound[] = {
 	 "ip4 10.1.0.9 > 10.2.0.2 | udp 1234 > 53"),
 	("ip6 fd01::8 > fd03::fe | icmp6 3 | ip6 fd03::fe > fd03::3 | "
 	 "ip4 10.1.0.9 > 10.2.0.3 | udp 1234 > 53"),
+	/* by mode nat, there and back */
+	"ip4 10.1.0.9 > 10.2.0.5 | tcp 1234 > 80 S opt 20",
+	"ip4 10.1.0.9 > 10.2.0.5 opt 8 | tcp 1234 > 80 A | data 10",
+	"ip4 10.1.0.9 > 10.2.0.6 | udp 1234 > 53 csum 0 | data 11",
+	"ip6 fd01::9 > fd02::5 | dst 8 | tcp 1234 > 80 FA | data 10",
+	"vlan 7 | ip6 fd01::9 > fd02::6 | udp 1234 > 53 | data 10",
+	"ip4 10.3.0.8 > 10.3.0.254 | tcp 80 > 20000 SA",
+	"ip4 10.3.0.8 > 10.3.0.254 | udp 53 > 20001 | data 9",
+	"vlan 7 | ip6 fd03::8 > fd03::fe | tcp 80 > 20002 A | data 10",
+	"ip6 fd03::8 > fd03::fe | hop 8 | udp 53 > 20003 | data 10",
+	"ip4 10.9.9.9 > 10.3.0.254 | icmp 3 code 4 mtu 900 | ip4 10.3.0.254 > 10.3.0.8 | tcp 20000 "
+	"> 80 A",
+	"ip6 fd09::9 > fd03::fe | icmp6 2 mtu 1280 | ip6 fd03::fe > fd03::8 | udp 20001 > 53 | "
+	"data 9",
+	"ip4 10.1.0.8 > 10.2.0.6 | icmp 3 code 3 | ip4 10.2.0.6 > 10.1.0.9 | udp 53 > 1234 | data "
+	"9",
+	"ip6 fd01::8 > fd02::5 | icmp6 1 code 4 | ip6 fd02::5 > fd01::9 | tcp 80 > 1234 A",
 };
 
 uint32_t mutate_draw(uint64_t *random, uint32_t below)
