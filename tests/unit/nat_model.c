@@ -337,7 +337,7 @@ static void client_packet(int c, enum kind k)
 		refused++;
 		return;
 	}
-	cr_assert_eq(port_at(l4_of(&f) + 2), 8080);
+	cr_assert_eq(port_at(l4_of(&f) + 2), 8080u);
 	if (fresh) {
 		if (was.port)
 			give_up(c);
@@ -364,8 +364,8 @@ static void server_packet(int c, enum kind k)
 		return;
 	}
 	cr_assert_eq(verdict, XDP_TX, "client %d: an answer of kind %d", c, k);
-	cr_assert_eq(port_at(l4_of(&f)), is_udp(c) ? 53 : 80);
-	cr_assert_eq(port_at(l4_of(&f) + 2), 1000 + c, "another client's");
+	cr_assert_eq(port_at(l4_of(&f)), is_udp(c) ? 53u : 80u);
+	cr_assert_eq(port_at(l4_of(&f) + 2), 1000u + (__u32)c, "another client's");
 	expect_slot(c, "an answer");
 }
 
