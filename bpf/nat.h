@@ -76,8 +76,8 @@ static __always_inline void nat_way(struct xdp_md *ctx, struct nat *n, __u32 l3)
 		return;
 	n->way.ifindex = ctx->ingress_ifindex;
 	n->way.mac0 = half[0];
-	n->way.mac12 = *(__u32 *)(half + 1);
-	n->way.mac34 = *(__u32 *)(half + 3);
+	n->way.mac12 = half[1] | (__u32)half[2] << 16;
+	n->way.mac34 = half[3] | (__u32)half[4] << 16;
 	n->way.mac5 = half[5];
 	if (l3 > ETH_HLEN) {
 		n->tpid[0] = half[6];
