@@ -92,12 +92,12 @@ const struct option poise_options[] = {
 	 .help = "How long a draining or leaving backend keeps its flows."},
 	{SERVICE(source4), .key = "source", .type = OPTION_ADDR, .fallback = "auto", .min = 4,
 	 .argument = "auto|IPV4",
-	 .help = "Outer source of packets encapsulated to IPv4 backends; auto is the "
-		 "balancer's own address towards them."},
+	 .help = "Source of packets that are encapsulated or translated to IPv4 backends; auto is "
+		 "the balancer's own address towards them."},
 	{SERVICE(source6), .key = "source6", .type = OPTION_ADDR, .fallback = "auto", .min = 6,
 	 .argument = "auto|IPV6",
-	 .help = "Outer source of packets encapsulated to IPv6 backends; auto is the "
-		 "balancer's own address towards them."},
+	 .help = "Source of packets that are encapsulated or translated to IPv6 backends; auto is "
+		 "the balancer's own address towards them."},
 	{SERVICE(entropy), .key = "entropy", .type = OPTION_BOOL, .fallback = "no",
 	 .argument = "yes|no",
 	 .help = "Varies the outer source by flow, so that a backend's network card spreads "
@@ -316,8 +316,8 @@ const struct option poise_options[] = {
 	 .argument = "path|direct",
 	 .help = "How a check gets to its backend: as clients' packets do, in the forward mode and "
 		 "to the virtual address; or to the backend's own address, as everything else of "
-		 "this host. exec, and a backend of another family than all of its service's "
-		 "addresses, is checked directly in any case."},
+		 "this host. exec, mode nat, and a backend of another family than all of its "
+		 "service's addresses go directly in any case."},
 	{HEALTH(interval), .key = "interval", .type = OPTION_DURATION, .fallback = "2s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
 	 .help = "Time between the beginnings of two checks of a backend."},

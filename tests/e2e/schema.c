@@ -38,6 +38,8 @@ static void site(void)
 		      "forward ipip source 10.0.0.254 udp 30s table-size 65537 entropy yes");
 	host_must(&h, "backend add dns 10.0.0.4 weight 0 name four");
 	host_must(&h, "backend add dns 10.0.0.77 forward l2 admin disabled");
+	host_must(&h, "service add any 192.0.2.20:443");
+	host_must(&h, "backend add any 10.0.0.5:8443");
 	host_must(&h, "backend drain web 10.0.0.2");
 	host_must(&h, "health set web http path /healthz timeout 50ms fast-interval 50ms");
 	host_must(&h, "address claim 192.0.2.10 lo withdraw-grace 500ms");
