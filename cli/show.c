@@ -148,9 +148,14 @@ CELL_OF(cell_share)
 	return buf;
 }
 
-CELL_OF(cell_unknown)
+/* The median of its requests, or how long it took to connect of late. */
+CELL_OF(cell_latency)
 {
-	return UNKNOWN;
+	const struct latency_told *t = &b->latency;
+
+	if (!t->source)
+		return UNKNOWN;
+	return shown_latency(t->p50 ? t->p50 : t->recent, buf, CELL);
 }
 
 /* What is wrong with it if it is the network and not the backend, else why it is ejected, else what
@@ -193,7 +198,7 @@ static const struct column columns[] = {
 	{"NEW/s", cell_new, BACKENDS, true, false},
 	{"PKT/s", cell_packets, BACKENDS, true, false},
 	{"BIT/s", cell_bits, BACKENDS, true, false},
-	{"LATENCY", cell_unknown, BACKENDS, true, false},
+	{"LATENCY", cell_latency, BACKENDS, true, false},
 	{"CHECK", cell_check, BACKENDS, false, false},
 };
 

@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 
 #include "../maps/aging.h"
+#include "../maps/quantile.h"
 #include "transact.h"
 
 struct shown_backend {
@@ -19,6 +20,7 @@ struct shown_backend {
 	double share;	/* of the service's table, 0..1 */
 	char why[128];	/* it has no next hop; empty: not known, or it has one */
 	struct poise_check_result check; /* at 0: none is known */
+	struct latency_told latency;
 	bool flows_known;
 	struct instance_stats stats;
 };
@@ -49,6 +51,9 @@ const char *shown_ejection(const struct shown_backend *b, char *buf, size_t size
 /* A duration in microseconds, for people: 0.9ms, 120ms, 2.5s. */
 const char *shown_took(__u64 us, char *buf, size_t size);
 
+/* The same for latencies, which may be shorter: 0.034ms. */
+const char *shown_latency(double seconds, char *buf, size_t size);
+
 /* A service as `show --json` has it. */
 struct json_object *shown_json(const struct shown_service *s);
 struct json_object *json_listeners(const struct config_service *svc);
@@ -56,6 +61,9 @@ struct json_object *json_listeners(const struct config_service *svc);
 void json_options(struct json_object *o, enum option_scope scope, const void *obj);
 /* Adds the counters and rates of s that are known. */
 void json_add_stats(struct json_object *o, const struct instance_stats *s, bool flows_known);
+
+/* Adds what is known of a latency, if anything is. */
+void json_add_latency(struct json_object *o, const struct latency_told *t);
 
 /* Listeners with a space between, malloc'ed; most: how many before "+N more", 0 all. */
 char *cli_listeners(const struct config_service *svc, unsigned int most);

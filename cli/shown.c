@@ -61,6 +61,7 @@ static void gather_backend(struct cli *c, const struct config_service *svc,
 	gather_fade(c, svc, b);
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
+	b->latency = latency_tell(&c->instance->latencies[m->id]);
 	if (config_is_checked(svc, m))
 		instance_check_result(c->instance, m->id, &b->check);
 }
@@ -277,6 +278,24 @@ void json_add_stats(struct json_object *o, const struct instance_stats *s, bool 
 	json_add_real(o, "bytes_per_second", s->bytes_rate[0]);
 }
 
+void json_add_latency(struct json_object *o, const struct latency_told *t)
+{
+	struct json_object *latency;
+
+	if (!t->source)
+		return;
+	latency = json_object_new_object();
+	json_object_object_add(o, "latency", latency);
+	json_add_known(latency, "source", t->source);
+	json_add_u64(latency, "samples_total", t->samples);
+	json_add_real(latency, "recent_seconds", t->recent);
+	if (!t->p50)
+		return;
+	json_add_real(latency, "p50_seconds", t->p50);
+	json_add_real(latency, "p90_seconds", t->p90);
+	json_add_real(latency, "p99_seconds", t->p99);
+}
+
 static const char *health_word(int health)
 {
 	static const char *const words[] = {
@@ -287,6 +306,14 @@ static const char *health_word(int health)
 	};
 
 	return health >= 0 && health <= POISE_HEALTH_DOWN ? words[health] : NULL;
+}
+
+const char *shown_latency(double seconds, char *buf, size_t size)
+{
+	if (seconds >= 1e-3)
+		return shown_took((__u64)(seconds * 1e6), buf, size);
+	snprintf(buf, size, "%.3fms", seconds * 1e3);
+	return buf;
 }
 
 const char *shown_took(__u64 us, char *buf, size_t size)
@@ -375,6 +402,7 @@ static struct json_object *backend_json(const struct shown_service *s,
 	json_add_real(o, "share_ratio", b->share);
 	json_add_real(o, "fade_ratio", b->fade);
 	json_add_stats(o, &b->stats, b->flows_known);
+	json_add_latency(o, &b->latency);
 	if (b->check.at)
 		json_object_object_add(o, "check", check_json(&b->check));
 	if (m->ejected)

@@ -96,6 +96,30 @@ static void signals(const struct cli *c, struct stats *s, const struct shown_bac
 			  3);
 }
 
+static void latency_row(struct stats *s, const char *name, double seconds, const char *help)
+{
+	char took[32];
+
+	table_row(&s->table, 1,
+		  (const char *const[]){name, shown_latency(seconds, took, sizeof(took)), help}, 3);
+}
+
+/* From packets of mode nat. */
+static void latency(const struct cli *c, struct stats *s, const struct latency_told *t)
+{
+	if (!t->source)
+		return;
+	counter(c, s, "timed", true, t->samples,
+		t->p50 ? "requests, to the first byte of the answer"
+		       : "connections, from SYN to SYN-ACK; no request yet");
+	if (t->p50) {
+		latency_row(s, "latency p50", t->p50, "half of those requests took no longer");
+		latency_row(s, "latency p90", t->p90, "nine of ten");
+		latency_row(s, "latency p99", t->p99, "99 of 100");
+	}
+	latency_row(s, "latency recent", t->recent, "by its peaks, halved in a second");
+}
+
 static void heading(struct stats *s, const char *what, const char *name, unsigned int group)
 {
 	char text[POISE_NAME_MAX + 16];
@@ -153,6 +177,7 @@ static int service_text(struct cli *c, const struct shown_service *v, struct sta
 		heading(s, "backend", b->name, 0);
 		counters(c, s, &b->stats, b->flows_known);
 		signals(c, s, b);
+		latency(c, s, &b->latency);
 	}
 	return 0;
 }
@@ -169,6 +194,7 @@ static struct json_object *backend_stats_json(const struct shown_backend *b)
 
 	json_add_known(o, "name", b->name);
 	json_add_stats(o, &b->stats, b->flows_known);
+	json_add_latency(o, &b->latency);
 	for (int k = 0; k < POISE_SIGNALS && b->flows_known; k++)
 		json_add_u64(o, keys[k], b->stats.signal[k]);
 	return o;

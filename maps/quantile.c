@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Quantiles by the nearest rank. */
 #include <math.h>
+#include <stddef.h>
 
 #include "quantile.h"
 
@@ -17,6 +18,26 @@ static double middle(__u32 bucket)
 							 : 1u << POISE_LATENCY_BITS;
 
 	return (poise_latency_floor(bucket) + next) / 2;
+}
+
+struct latency_told latency_tell(const struct poise_latency *l)
+{
+	static const char *const names[POISE_SAMPLES] = {
+		[POISE_SAMPLE_REQUEST] = "request",
+		[POISE_SAMPLE_CONNECT] = "connect",
+	};
+	enum poise_sample kind =
+		l->peak[POISE_SAMPLE_REQUEST] ? POISE_SAMPLE_REQUEST : POISE_SAMPLE_CONNECT;
+	__u64 peak = __atomic_load_n(&l->peak[kind], __ATOMIC_RELAXED);
+
+	return (struct latency_told){
+		.source = peak ? names[kind] : NULL,
+		.samples = l->samples[kind],
+		.p50 = latency_quantile(l, 0.5),
+		.p90 = latency_quantile(l, 0.9),
+		.p99 = latency_quantile(l, 0.99),
+		.recent = latency_seconds(POISE_PEAK_TICKS(peak)),
+	};
 }
 
 double latency_quantile(const struct poise_latency *l, double q)

@@ -10,6 +10,16 @@
  * While samples come, one of a moment ago may be missing. */
 double latency_quantile(const struct poise_latency *l, double q);
 
+/* What is known of a backend's latency, in seconds. */
+struct latency_told {
+	const char *source;   /* "request", or "connect" until a request was timed; NULL: neither */
+	__u64 samples;	      /* of that kind */
+	double p50, p90, p99; /* of all requests that were timed; 0 until then */
+	double recent;	      /* average of late, by its peaks, when the last sample came */
+};
+
+struct latency_told latency_tell(const struct poise_latency *l);
+
 /* Ticks as seconds. */
 double latency_seconds(double ticks);
 

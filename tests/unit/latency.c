@@ -74,6 +74,27 @@ Test(latency, there_is_no_quantile_of_nothing)
 	cr_assert_eq(latency_quantile(&l, 0.5), 0);
 }
 
+Test(latency, connections_speak_until_requests_do)
+{
+	struct poise_latency l = {0};
+
+	cr_assert_null(latency_tell(&l).source);
+	l.peak[POISE_SAMPLE_CONNECT] = POISE_PEAK(2000000 / POISE_TICK_NS, 7);
+	l.samples[POISE_SAMPLE_CONNECT] = 5;
+	cr_assert_str_eq(latency_tell(&l).source, "connect");
+	cr_assert_eq(latency_tell(&l).samples, 5);
+	cr_assert_float_eq(latency_tell(&l).recent, 0.002, 1e-5);
+	cr_assert_eq(latency_tell(&l).p50, 0);
+	l.peak[POISE_SAMPLE_REQUEST] = POISE_PEAK(9000000 / POISE_TICK_NS, 7);
+	l.samples[POISE_SAMPLE_REQUEST] = 1;
+	l.requests[poise_latency_bucket(8000000 / POISE_TICK_NS)] = 1;
+	cr_assert_str_eq(latency_tell(&l).source, "request");
+	cr_assert_eq(latency_tell(&l).samples, 1);
+	cr_assert_float_eq(latency_tell(&l).recent, 0.009, 1e-5);
+	cr_assert_float_eq(latency_tell(&l).p50, 0.008, 0.0005);
+	cr_assert_eq(latency_tell(&l).p99, latency_tell(&l).p50);
+}
+
 /* ---- the average ------------------------------------------------------------------------------*/
 
 Test(latency, the_average_goes_up_at_once_and_down_by_halves)
