@@ -173,6 +173,18 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
+char *poise_printable(char *text)
+{
+	for (char *c = text; *c;) {
+		size_t length = utf8_length((const unsigned char *)c);
+
+		if (!length)
+			*c = '?';
+		c += length ? length : 1;
+	}
+	return text;
+}
+
 static bool plain_word(const char *text)
 {
 	for (const char *c = text; *c; c++)

@@ -73,6 +73,10 @@ int poise_error_of(struct poise_error *err, const char *what);
  * characters and bytes that are no UTF-8 as \xNN; cut to fit size with "..." at the end. */
 char *poise_quote(const char *text, char *buf, size_t size);
 
+/* What others wrote, in place: each byte that is none of a printable UTF-8 character becomes '?',
+ * so that no terminal, log or JSON is harmed by it. Returns text. */
+char *poise_printable(char *text);
+
 /* Sets the remedy. Returns -1. */
 int poise_error_remedy(struct poise_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

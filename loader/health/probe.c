@@ -166,6 +166,8 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(p->result.words, sizeof(p->result.words), fmt, ap);
 	va_end(ap);
+	/* Some are the other side's: the name in a certificate. */
+	poise_printable(p->result.words);
 	/* Whoever calls may be deep in a library: done is called from the loop. */
 	uv_timer_start(&p->timer, on_timer, 0, 0);
 }

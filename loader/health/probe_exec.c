@@ -40,9 +40,7 @@ void probe_exec_line(char *text, size_t length)
 {
 	text[length] = '\0';
 	text[strcspn(text, "\r\n")] = '\0';
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	poise_printable(text);
 }
 
 /* What was printed by now: the beginning is kept, and the rest read, too, since who cannot print

@@ -27,6 +27,8 @@ static const struct exec_case {
 	{"grep CapEff: /proc/self/status", true, "exec 0: CapEff:?0000000000000000"},
 	{"grep CapPrm: /proc/self/status", true, "exec 0: CapPrm:?0000000000000000"},
 	{"sh -c 'ls /proc/self/fd | wc -l'", true, "exec 0: 4"},
+	/* no UTF-8; a control character beyond ASCII; a letter */
+	{"printf 'a\\377b\\302\\23331m\\303\\244'", true, "exec 0: a?b??31m\303\244"},
 	{"sleep 10", false, "exec: timed out after 400ms"},
 	{"sh -c 'sleep 10 & sleep 10; true'", false, "exec: timed out after 400ms"},
 	{"sh -c 'yes | head -n 1000000; exit 4'", false, "exec 4: y"}, /* more than a pipe holds */
