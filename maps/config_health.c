@@ -104,12 +104,50 @@ int config_command_check(const char *command, struct poise_error *err)
 	return n > 0 ? 0 : -1;
 }
 
-static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
+/* By \1 to \9, which extended regular expressions have from the C library alone. */
+static bool refers_back(const char *regex)
 {
-	char why[POISE_CHECK_WORDS];
+	for (const char *c = strchr(regex, '\\'); c && c[1]; c = strchr(c + 2, '\\'))
+		if (c[1] >= '1' && c[1] <= '9')
+			return true;
+	return false;
+}
+
+/* The C library takes such a one for the character; as part of another expression, as which it is
+ * looked for (probe_http.c), it is none: it closes what is opened in front of it. */
+static bool closes_too_much(const char *regex)
+{
+	char opened[POISE_CHECK_WORDS + 1];
+	regex_t compiled;
+
+	snprintf(opened, sizeof(opened), "(%s", regex);
+	if (regcomp(&compiled, opened, REG_EXTENDED | REG_NOSUB))
+		return false;
+	regfree(&compiled);
+	return true;
+}
+
+static int check_regex(const char *regex, struct poise_error *err)
+{
+	char why[POISE_CHECK_WORDS] = "Unmatched ) or \\)";
 	regex_t compiled;
 	int failed;
 
+	if (refers_back(regex))
+		return poise_fail(err, POISE_E_BAD_VALUE,
+				  "body-regex \"%s\": refers back, which may take for ever", regex);
+	failed = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
+	if (!failed)
+		regfree(&compiled);
+	else
+		regerror(failed, &compiled, why, sizeof(why));
+	if (failed || closes_too_much(regex))
+		return poise_fail(err, POISE_E_BAD_VALUE, "body-regex \"%s\": %s", regex, why);
+	return 0;
+}
+
+static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
+{
 	if (!status_list_valid(h->status))
 		return poise_fail_text(err, POISE_E_BAD_VALUE, h->status,
 				       "no list of statuses, like 200-399,404");
@@ -117,15 +155,7 @@ static int check_texts(const struct poise_health_conf *h, struct poise_error *er
 		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path, "a path begins with /");
 	if (h->command[0] && config_command_check(h->command, err))
 		return poise_error_about(err, "command");
-	if (!h->regex[0])
-		return 0;
-	failed = regcomp(&compiled, h->regex, REG_EXTENDED | REG_NOSUB);
-	if (!failed) {
-		regfree(&compiled);
-		return 0;
-	}
-	regerror(failed, &compiled, why, sizeof(why));
-	return poise_fail(err, POISE_E_BAD_VALUE, "body-regex \"%s\": %s", h->regex, why);
+	return h->regex[0] ? check_regex(h->regex, err) : 0;
 }
 
 __u16 config_check_port(const struct config_service *svc, const struct config_member *m)

@@ -12,7 +12,8 @@
 #include "http.h"
 #include "maps/status.h"
 
-#define CHECK_BODY 65536 /* bytes of a body that are searched */
+#define CHECK_BODY 65536	 /* bytes of a body that are searched */
+#define ANYWHERE   "(.|\n)*(%s)" /* a regular expression, wherever in a body */
 
 static bool wants_body(const struct poise_health_conf *c)
 {
@@ -45,15 +46,19 @@ static size_t on_header(char *data, size_t one, size_t length, void *ctx)
 	return p->head <= HTTP_HEAD ? length : 0;
 }
 
+/* regexec would begin anew at each byte, which takes a hostile body of 64 KiB to seconds, and the
+ * loop with it. Begun at the first byte alone, with anything in front, it reads each byte once. */
 static bool found_regex(const struct probe *p)
 {
+	char anywhere[sizeof(ANYWHERE) + POISE_CHECK_WORDS];
 	regex_t compiled;
 	bool found;
 
-	if (regcomp(&compiled, p->want.conf->regex, REG_EXTENDED | REG_NOSUB | REG_NEWLINE))
+	snprintf(anywhere, sizeof(anywhere), ANYWHERE, p->want.conf->regex);
+	if (regcomp(&compiled, anywhere, REG_EXTENDED | REG_NOSUB | REG_NEWLINE))
 		return false;
 	p->body[p->length] = '\0';
-	found = !regexec(&compiled, p->body, 0, NULL, 0);
+	found = re_search(&compiled, p->body, (int)strlen(p->body), 0, 0, NULL) >= 0;
 	regfree(&compiled);
 	return found;
 }

@@ -49,6 +49,7 @@ static const struct http_case {
 	 false,
 	 "http 200, but not with the body wanted"},
 	{"regex", ANSWER, OK, {.regex = "^all (is|was) well$"}, true, "http 200"},
+	{"regex, not at the beginning", ANSWER, OK, {.regex = "is|was"}, true, "http 200"},
 	{"wrong regex",
 	 ANSWER,
 	 OK,

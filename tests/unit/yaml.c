@@ -364,6 +364,12 @@ static const struct fault {
 	 "service \"web\": health: 20x: no list of statuses, like 200-399,404 (web.yaml:5)", ""},
 	{WEB "    health: { type: http, body-regex: \"a(\" }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health: body-regex \"a(\": Unmatched ( or \\( (web.yaml:5)", ""},
+	{WEB "    health: { type: http, body-regex: 'a)|b' }\n", POISE_E_BAD_VALUE,
+	 "service \"web\": health: body-regex \"a)|b\": Unmatched ) or \\) (web.yaml:5)", ""},
+	{WEB "    health: { type: http, body-regex: '(a*)\\1' }\n", POISE_E_BAD_VALUE,
+	 "service \"web\": health: body-regex \"(a*)\\1\": refers back, which may take for ever "
+	 "(web.yaml:5)",
+	 ""},
 	{WEB "    health: { type: exec }\n", POISE_E_CONFLICT,
 	 "service \"web\": health: a check of type exec needs command (web.yaml:5)", ""},
 	{WEB "    health: { type: tcp, timeout: 3s }\n", POISE_E_CONFLICT,
