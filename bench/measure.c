@@ -182,7 +182,7 @@ struct rounds {
 
 static void half(struct rounds *r, const struct row *row, int prog_fd, double *ns)
 {
-	const __u32 wanted = r->row->growth ? XDP_TX : XDP_PASS;
+	const __u32 wanted = r->row->service == ROW_NOBODY ? XDP_PASS : XDP_TX;
 	__u32 verdict = XDP_ABORTED;
 
 	if (r->together)

@@ -66,6 +66,8 @@ const struct row rows[] = {
 	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0, false, false},
 	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0, false, false},
 	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0, false, false},
+	{"nat-established-1", ROW_NAT4, 1, false, 0, 3.2, NULL, 0, false, false},
+	{"nat-established-16K", ROW_NAT4, 1 << 14, false, 0, 0, NULL, 0, false, false},
 	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0, false, false},
 	CHOOSE("maglev-8", POISE_MAGLEV, 1, 0), /* over itself: how far a figure may be trusted */
 	CHOOSE_OF("source-hash", POISE_SOURCE_HASH, -1, -1),
@@ -97,7 +99,7 @@ const struct row row_bare_balancer = {
 
 static const char *const addresses[ROW_CHOICES] = {
 	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
-	[ROW_GUE4] = "192.0.2.3",  [ROW_NOBODY] = "192.0.2.9",
+	[ROW_GUE4] = "192.0.2.3",  [ROW_NAT4] = "192.0.2.4",	[ROW_NOBODY] = "192.0.2.9",
 };
 
 const char *row_address(unsigned int service)

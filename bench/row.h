@@ -18,6 +18,7 @@ enum row_service {
 	ROW_ALWAYS4, /* track always */
 	ROW_AUTO6,
 	ROW_GUE4,
+	ROW_NAT4,
 	ROW_NOBODY,
 	ROW_CHOICES, /* from here on ROW_CHOICE */
 };
