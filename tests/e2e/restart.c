@@ -99,7 +99,7 @@ static const char *where(void)
 	return text;
 }
 
-Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 200)
+Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 280)
 {
 	unsigned long sent, got;
 	const char *out;
