@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "maps/table.h"
 #include "tabular.h"
 #include "transact.h"
 
@@ -41,7 +42,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	     print_u32);
 	VIEW(services, "a service as packets see it", i->services, m->services, print_service);
 	VIEW(members, "a backend as packets see it", i->members, m->members, print_member);
-	VIEW(table, "a slot of a service's table", i->table, m->table_slots, print_table_entry);
+	VIEW(table, "a slot of a service's table", instance_table(i, 0, m->table_slots),
+	     m->table_slots, print_table_entry);
 	VIEW(paths, "a way out", i->paths, m->paths, print_path);
 	view[n++] = (struct map_view){
 		"devmap", "a device to redirect to", NULL, sizeof(__u32), m->paths, NULL};

@@ -28,6 +28,7 @@
 
 #include "aging.h"
 #include "derive.h"
+#include "table.h"
 
 /* Stamps are rounded down by up to 16 s, and packets in between leave word and mark as they are;
  * the sweeper comes by each second. */
@@ -166,7 +167,7 @@ struct look {
 
 static void look_at_slot(struct look *k, __u32 slot)
 {
-	__u32 *at = &k->i->table[k->s->table_at + slot];
+	__u32 *at = instance_table(k->i, k->s->table_at + slot, 1);
 	__u32 entry = __atomic_load_n(at, __ATOMIC_RELAXED), then;
 	__u16 now = step_of(k->now);
 
@@ -397,6 +398,7 @@ void aging_count(const struct instance *i, __u16 service, struct aging_counts *n
 {
 	const struct poise_service_rec *rec = record(i, service);
 	const struct poise_service_conf *conf = store_service(i, service);
+	const __u32 *at;
 
 	*n = (struct aging_counts){0};
 	if (!rec || (__u64)conf->table_at + conf->table_slots > i->meta->table_slots)
@@ -404,8 +406,9 @@ void aging_count(const struct instance *i, __u16 service, struct aging_counts *n
 	n->slots = conf->table_slots;
 	n->base = conf->base_size;
 	n->untracked = conf->untracked;
+	at = instance_table(i, conf->table_at, n->slots);
 	for (__u32 s = 0; s < n->slots; s++) {
-		__u32 entry = i->table[conf->table_at + s];
+		__u32 entry = at[s];
 
 		if (differs(entry))
 			n->differing++;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "table.h"
 
 /* ---- tables -----------------------------------------------------------------------------------*/
 
@@ -12,7 +13,7 @@
  * from current the entry says so. */
 static void check_table(struct check *c, const struct derived *d)
 {
-	const __u32 *entry = c->i->table + d->conf->table_at;
+	const __u32 *entry = instance_table(c->i, d->conf->table_at, d->conf->table_slots);
 
 	for (__u32 s = 0; s < d->conf->table_slots; s++) {
 		if (entry[s] == derived_entry(d, s, entry[s]))
@@ -25,7 +26,7 @@ static void check_table(struct check *c, const struct derived *d)
 
 static void check_base(struct check *c, const struct derived *d)
 {
-	const __u32 *entry = c->i->table + d->conf->base_at;
+	const __u32 *entry = instance_table(c->i, d->conf->base_at, d->conf->base_size);
 
 	for (__u32 s = 0; s < d->conf->base_size; s++) {
 		__u32 base = POISE_ENTRY_BASE(entry[s]);
@@ -40,7 +41,7 @@ static void check_base(struct check *c, const struct derived *d)
 
 static void check_cycle(struct check *c, const struct derived *d)
 {
-	const __u32 *slot = c->i->table + d->conf->cycle_at;
+	const __u32 *slot = instance_table(c->i, d->conf->cycle_at, derive_cycle_slots(d->conf));
 
 	for (__u32 s = 0; s < derive_cycle_slots(d->conf); s++)
 		if (slot[s] != d->cycle[s])

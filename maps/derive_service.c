@@ -20,6 +20,7 @@
 #include "events.h"
 #include "server_ids.h"
 #include "sizes.h"
+#include "table.h"
 
 static bool is_active(const struct poise_service *s)
 {
@@ -63,7 +64,7 @@ enum table_is {
 
 static void store_table(struct instance *i, const struct derived *d, enum table_is is)
 {
-	__u32 *entry = i->table + d->conf->table_at;
+	__u32 *entry = instance_table(i, d->conf->table_at, d->conf->table_slots);
 
 	for (__u32 s = 0; s < d->conf->table_slots; s++) {
 		__u32 old = __atomic_load_n(&entry[s], __ATOMIC_RELAXED), want;
@@ -84,7 +85,7 @@ static void store_table(struct instance *i, const struct derived *d, enum table_
 /* Aside while the record in force names others; else only weights differ, each one store. */
 static void store_cycle(struct instance *i, const struct derived *d)
 {
-	__u32 *slot = i->table + d->conf->cycle_at;
+	__u32 *slot = instance_table(i, d->conf->cycle_at, derive_cycle_slots(d->conf));
 
 	for (__u32 s = 0; s < derive_cycle_slots(d->conf); s++)
 		if (slot[s] != d->cycle[s])
@@ -102,7 +103,7 @@ static bool mixes(const struct poise_service_rec *now, const struct derived *d)
 /* In a separate base table an ordinal whose member is gone must not wait for its next owner. */
 static void clear_base(struct instance *i, const struct derived *d)
 {
-	__u32 *entry = i->table + d->conf->base_at;
+	__u32 *entry = instance_table(i, d->conf->base_at, d->conf->base_size);
 
 	for (__u32 s = 0; s < d->conf->base_size; s++) {
 		__u32 base = POISE_ENTRY_BASE(entry[s]);

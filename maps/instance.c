@@ -19,6 +19,7 @@
 #include "flow_table.h"
 #include "sizes.h"
 #include "store.h"
+#include "table.h"
 
 #define PIN_SWEEP "prog_sweep"
 
@@ -122,6 +123,12 @@ static int open_map(struct instance *i, const struct instance_map *map, struct p
 		close(fd);
 		return -1;
 	}
+	if (sizes_is_table(map)) {
+		if (!table_reserve(i, fd, sizes_bytes(i, map)))
+			return 0;
+		close(fd);
+		return poise_fail_errno(err, "cannot map %s/%s", i->dir, map->name);
+	}
 	memory = mmap(NULL, sizes_bytes(i, map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (memory == MAP_FAILED)
@@ -216,6 +223,7 @@ void instance_close(struct instance *i)
 	/* meta last: it says how large the others are */
 	if (!i->anonymous)
 		flow_table_close(i);
+	table_release(i);
 	for (size_t m = instance_maps_count; m-- > 0;)
 		if (*sizes_field(i, &instance_maps[m]))
 			munmap(*sizes_field(i, &instance_maps[m]),

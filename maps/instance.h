@@ -35,7 +35,8 @@ struct instance {
 	__u32 *listener_seeds;
 	struct poise_service *services;
 	struct poise_member *members;
-	__u32 *table;
+	__u32 *table;		       /* by instance_table(), table.h */
+	struct table_windows *windows; /* which of it are mapped; NULL: all */
 	struct poise_path *paths;
 	struct poise_bucket *flows;
 	struct poise_bucket *flows_beside;  /* while the flow table is resized; else NULL */

@@ -154,6 +154,11 @@ bool sizes_is_flows(const struct instance_map *map)
 	return map->field == offsetof(struct instance, flows);
 }
 
+bool sizes_is_table(const struct instance_map *map)
+{
+	return map->field == offsetof(struct instance, table);
+}
+
 __u32 sizes_held(const struct instance *i, const struct instance_map *map)
 {
 	return i->meta ? entries(i->meta, map->name) : 1;

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "derive.h"
 #include "sizes.h"
+#include "table.h"
 
 /* The daemon folds every few ms and works out rates every second. */
 #define FOLD_FRESH  (1 * NS_PER_S)
@@ -126,6 +127,7 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 	const struct poise_service *s = &i->services[svc->id];
 	const struct poise_service_rec *rec = &s->rec[s->active & 1];
 	__u32 size = rec->table_size, *slots;
+	const __u32 *entry;
 
 	for (size_t m = 0; m < svc->members; m++)
 		share[m] = 0;
@@ -135,8 +137,9 @@ void instance_shares(const struct instance *i, const struct config_service *svc,
 	slots = calloc(POISE_ORDINAL_MAX + 1, sizeof(*slots));
 	if (!slots)
 		abort();
+	entry = instance_table(i, rec->table_at, size);
 	for (__u32 at = 0; at < size; at++)
-		slots[POISE_ENTRY_CURRENT(i->table[rec->table_at + at])]++;
+		slots[POISE_ENTRY_CURRENT(entry[at])]++;
 	for (size_t m = 0; m < svc->members; m++)
 		if (svc->member[m].id)
 			share[m] = (double)slots[svc->member[m].conf.ordinal] / size;

@@ -19,6 +19,7 @@
 
 #include "maps/cycle.h"
 #include "maps/hash.h"
+#include "maps/table.h"
 #include "tests/support/chance.h"
 #include "tests/support/driver.h"
 #include "tests/support/driver.skel.h"
@@ -292,7 +293,7 @@ static double chance_of_taking(const struct arc *arc, unsigned int arcs, unsigne
 /* As the roster has them: in the order of its places. */
 static size_t at_place(size_t place)
 {
-	__u32 id = rig.i->table[rec->cycle_at + 2 * (place % web->members)];
+	__u32 id = *instance_table(rig.i, rec->cycle_at + 2 * (place % web->members), 1);
 	size_t m = 0;
 
 	while (web->member[m].id != id)

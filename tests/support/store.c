@@ -10,6 +10,7 @@
 
 #include "maps/listener.h"
 #include "maps/sizes.h"
+#include "maps/table.h"
 #include "maps/text.h"
 #include "store.h"
 
@@ -134,6 +135,7 @@ void *store_image(const struct instance *i)
 	char *image = malloc(image_size(i)), *at = image;
 
 	cr_assert(image);
+	instance_table(i, 0, i->meta->table_slots);
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		size_t size = image_bytes(i, &instance_maps[m]);
 
@@ -147,6 +149,7 @@ void store_restore(struct instance *i, const void *image)
 {
 	const char *at = image;
 
+	instance_table(i, 0, i->meta->table_slots);
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		size_t size = image_bytes(i, &instance_maps[m]);
 
@@ -233,7 +236,7 @@ static const struct poise_service_rec *rec_of(const struct instance *i, __u16 id
 static const union poise_addr *answer(const struct instance *i, const struct poise_service_rec *rec,
 				      __u32 s)
 {
-	__u32 ordinal = POISE_ENTRY_CURRENT(i->table[rec->table_at + s]);
+	__u32 ordinal = POISE_ENTRY_CURRENT(*instance_table(i, rec->table_at + s, 1));
 
 	for (int e = 0; e < rec->extents; e++) {
 		if (ordinal < rec->extent[e].count)
