@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Nothing is lost while the daemon is restarted, killed, and the program replaced, over and over,
- * under a flood. Packets are counted where they are made and where they arrive.
+ * under a flood. Packets are counted where they are made and where they arrive; connections, by who
+ * has them open.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -129,6 +130,72 @@ Test(restart, hundreds_under_a_flood_lose_nothing, .timeout = 280)
 	got = received();
 	cr_assert_eq(got, sent, "%lu of %lu packets lost\n%s", sent - got, sent, where());
 	program();
+	lab_stop(daemon, SIGTERM);
+	lab_down(&lab);
+}
+
+#define KILLS 3
+#define LOOKS 40
+#define HELD  100 /* connections of a client */
+
+/* What the backends' gauges say together, and what a recount of the flow table gives. */
+static void look(unsigned long *gauges, unsigned long *words)
+{
+	static const char command[] =
+		"poise show web --json | tr , '\\n' | sed '1,/^\"backends\":/d' | "
+		"awk -F: '/^\"flows\":/ { n += $2 } END { print \"gauges \" n + 0 }'; "
+		"for s in new pickup established; do poise flows web state $s --count; done | "
+		"awk '{ n += $1 } END { print \"words \" n + 0 }'";
+	const char *out = lab_must(&lab, "lb1", "%s", command);
+
+	*gauges = number_after(out, "gauges ");
+	*words = number_after(out, "words ");
+}
+
+/* Both are what clients have open, once their last packets are there. */
+static void expect_gauges(unsigned int want, const char *when)
+{
+	unsigned long gauges, words;
+	int tries = 0;
+
+	do {
+		nanosleep(&(struct timespec){.tv_nsec = 50 * 1000000L}, NULL);
+		look(&gauges, &words);
+	} while ((gauges != want || words != want) && ++tries < LOOKS);
+	cr_expect(gauges == want && words == want, "%s: gauges of %lu, %lu words, %u connections",
+		  when, gauges, words, want);
+}
+
+/* Connections begin and end while poised runs, while it is gone and while it comes back. */
+Test(restart, gauges_outlast_kills, .timeout = 60)
+{
+	pid_t daemon, held[KILLS + 1];
+
+	lab_up(&lab, "--backends 2");
+	for (int n = 1; n <= BACKENDS; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		lab_serve(&lab, node, "serve %s 192.0.2.10:" PORT, node);
+	}
+	daemon = lab_poised(&lab, "lb1", "");
+	lab_must(&lab, "lb1", "poise attach eth0");
+	lab_must(&lab, "lb1",
+		 "poise service add web 192.0.2.10:" PORT " forward l2 policy least-conn");
+	lab_must(&lab, "lb1", "poise backend add web 10.0.0.1 10.0.0.2");
+	lab_until(&lab, "lb1", 10, "! poise show web | grep -q unresolved");
+	held[0] = lab_serve(&lab, "c1", "hold tcp 192.0.2.10:" PORT " %d", HELD);
+	expect_gauges(HELD, "at first");
+	for (int k = 0; k < KILLS; k++) {
+		lab_stop(daemon, SIGKILL);
+		held[k + 1] = lab_serve(&lab, "c1", "hold tcp 192.0.2.10:" PORT " %d", HELD);
+		expect_gauges(2 * HELD, "poised is gone");
+		daemon = lab_poised(&lab, "lb1", "");
+		cr_expect_eq(lab_stop(held[k], SIGTERM), 0, "connections were lost");
+		expect_gauges(HELD, "poised is back");
+	}
+	cr_expect_eq(lab_stop(held[KILLS], SIGTERM), 0, "connections were lost");
+	expect_gauges(0, "at the end");
 	lab_stop(daemon, SIGTERM);
 	lab_down(&lab);
 }
