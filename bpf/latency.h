@@ -94,44 +94,65 @@ static __always_inline struct poise_latency *latency_of(__u32 member)
 	return bpf_map_lookup_elem(&latencies, &member);
 }
 
-/* May the time of this packet of a client be taken? */
-static __always_inline bool latency_may_open(const struct packet *p, const struct poise_slot *s,
-					     __u32 member)
+/* Is the time of this packet of a client to be taken? */
+static __always_inline bool latency_begins(const struct packet *p, const struct poise_slot *s,
+					   __u32 member)
 {
 	struct poise_counter *c;
+	__u64 now;
 
 	if (ONCE(s->head) & POISE_SLOT_TIMED ||
 	    !(p->proto == IPPROTO_UDP || p->tcp & (TCP_SYN | TCP_PSH)))
 		return false;
 	c = count_line(member);
-	return c && c->timed[latency_kind(p->tcp)] != bpf_jiffies64();
+	now = bpf_jiffies64();
+	if (!c || c->timed[latency_kind(p->tcp)] == now)
+		return false;
+	c->timed[latency_kind(p->tcp)] = now;
+	return true;
 }
 
-/* The time begins. */
+/* What the answer to a client's packet acknowledges at least; false: it is not to be timed. */
+static __always_inline bool latency_acked(struct xdp_md *ctx, __u32 headers, __u32 *ack)
+{
+	struct latency_tcp tcp;
+
+	*ack = 0;
+	if (!(headers & LATENCY_TCP))
+		return true;
+	if (!latency_read(ctx, headers, &tcp))
+		return false;
+	*ack = tcp.seq + tcp.payload + !!(tcp.flags & TCP_SYN);
+	return tcp.payload || tcp.flags & TCP_SYN;
+}
+
+/* The time begins. Those who call have no more than 32 bytes of stack left for this. */
 __noinline int latency_open(struct xdp_md *ctx, __u32 at, __u32 member, __u32 headers)
 {
-	struct latency_tcp tcp = {};
-	struct poise_slot *s = slot_get(at);
-	struct poise_counter *c = count_line(member);
-	struct poise_latency *l = latency_of(member);
-	struct timing *t = timing_of(at);
+	struct poise_latency *l;
+	struct poise_slot *s;
+	struct timing *t;
 	__u64 head;
+	__u32 ack, now;
 
-	if (!s || !c || !l || !t)
+	if (!latency_acked(ctx, headers, &ack))
 		return 0;
-	if (headers & LATENCY_TCP && !latency_read(ctx, headers, &tcp))
+	t = timing_of(at);
+	if (!t)
 		return 0;
-	if (headers & LATENCY_TCP && !(tcp.flags & TCP_SYN) && !tcp.payload)
-		return 0;
-	c->timed[latency_kind(tcp.flags)] = bpf_jiffies64();
-	head = ONCE(s->head);
+	now = (__u32)(bpf_ktime_get_ns() >> POISE_TICK_SHIFT) | 1; /* 0 says that nobody waits */
 	t->at = at;
-	t->t0 = (__u32)(bpf_ktime_get_ns() >> POISE_TICK_SHIFT) | 1; /* 0 says that nobody waits */
-	t->ack = tcp.seq + tcp.payload + !!(tcp.flags & TCP_SYN);
+	t->t0 = now;
+	t->ack = ack;
+	s = slot_get(at);
+	if (!s)
+		return 0;
+	head = ONCE(s->head);
 	if (!__sync_bool_compare_and_swap(&s->head, head, head | POISE_SLOT_TIMED))
 		return 0;
-	if (!l->waits || t->t0 - l->waits > POISE_WAITS_TICKS)
-		l->waits = t->t0;
+	l = latency_of(member);
+	if (l && (!l->waits || now - l->waits > POISE_WAITS_TICKS))
+		l->waits = now;
 	return 0;
 }
 

@@ -410,7 +410,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
 	nat_becomes(at, s, w, m, &is);
-	if (UNLIKELY(latency_may_open(p, s, member)))
+	if (UNLIKELY(latency_begins(p, s, member)))
 		latency_open(ctx, at, member, LATENCY_HEADERS(p));
 	failed = translate(ctx, p, path, nexthop, &is, sums);
 	if (UNLIKELY(failed))
