@@ -47,10 +47,7 @@ static void expect_served(const char *vip)
 
 /* ---- what is wrong is found, in time ----------------------------------------------------------*/
 
-/* SITE_QUICK: interval + (fall - 1) * max(fast-interval, timeout) + timeout, and a tenth of a
- * second for the rest. */
-#define FOUND_WITHIN (0.2 + 2 * 0.15 + 0.15 + 0.1)
-#define TRIES	     3 /* the machine may hold poised up, but not each time */
+#define TRIES 3 /* the machine may hold poised up, but not each time */
 
 #define RETURN_INSTEAD(what)                                                                       \
 	"sed 's/return 200 .*;/return " what "/' /etc/nginx/nginx.conf > /run/other.conf && "      \
@@ -72,17 +69,6 @@ static const struct fault {
 };
 #define FAULTS (sizeof(faults) / sizeof(faults[0]))
 
-/* When its state changed, by poised's clock: seconds since 1970. */
-static double since(int n, int family)
-{
-	return atof(
-		lab_must(&site.lab, "lb1",
-			 "date +%%s.%%N -d $(poise show web --json | "
-			 "grep -o '\"address\": *\"%s\".*' | grep -o 'state_since\": *\"[^\"]*' | "
-			 "head -1 | cut -d'\"' -f3)",
-			 backend(n, family)));
-}
-
 /* Seconds from when the fault was there for sure until poised took the backend for down. */
 static double find(const struct fault *f, int family, const char *good)
 {
@@ -92,7 +78,7 @@ static double find(const struct fault *f, int family, const char *good)
 	begun = atof(lab_must(&site.lab, f->node, "{ %s; } > /dev/null 2>&1 && date +%%s.%%N",
 			      f->begin));
 	site_expect(&site, 2, family, "down", f->words);
-	found = since(2, family) - begun;
+	found = site_since(&site, 2, family) - begun;
 	return found;
 }
 
@@ -100,12 +86,12 @@ static void check_fault(const struct fault *f, int family, const char *vip, cons
 {
 	double took = 0;
 
-	for (int n = 0; n < TRIES && (!n || took > FOUND_WITHIN); n++) {
+	for (int n = 0; n < TRIES && (!n || took > SITE_FOUND); n++) {
 		took = find(f, family, good);
 		expect_served(vip);
 		lab_must(&site.lab, f->node, "%s", f->end);
 	}
-	cr_expect_leq(took, FOUND_WITHIN, "%s: found after %.3f s", f->what, took);
+	cr_expect_leq(took, SITE_FOUND, "%s: found after %.3f s", f->what, took);
 }
 
 static void check_faults(const char *vip, int family)
@@ -143,16 +129,16 @@ Test(health, a_certificate_expires)
 	lab_must(&site.lab, "lb1",
 		 "poise health set web https port 8443 host " TLS_NAME " ca %s/ca.crt " SITE_QUICK,
 		 dir);
-	for (int n = 0; n < TRIES && (!n || took > FOUND_WITHIN); n++) {
+	for (int n = 0; n < TRIES && (!n || took > SITE_FOUND); n++) {
 		site_expect_all_up(&site, 4, "http 200");
 		tls_expire(&site.lab, "b2", true);
 		took = -clients_now();
 		site_expect(&site, 2, 4, "down", ".*certificate has expired");
-		took += since(2, 4);
+		took += site_since(&site, 2, 4);
 		expect_served(SITE_VIP4);
 		tls_expire(&site.lab, "b2", false);
 	}
-	cr_expect_leq(took, FOUND_WITHIN, "found after %.3f s", took);
+	cr_expect_leq(took, SITE_FOUND, "found after %.3f s", took);
 }
 
 /* ---- what is known stays known ----------------------------------------------------------------*/

@@ -6,12 +6,15 @@
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/site.h"
 
 #define MISSING "connect: timed out after 150ms; direct answers: %s"
 #define NARROW	"connect: timed out after 150ms at full size, small packets pass: MTU too small"
+
+#define TRIES 3 /* the machine may hold poised up, but not each time */
 
 static struct site site;
 
@@ -83,13 +86,22 @@ static void expect_wherever_it_is(const char *vip)
 	expect_good("nowhere");
 }
 
+/* Found in time, in these words. */
 static void expect_fault(int family, const char *node, const char *begin, const char *end,
 			 const char *words)
 {
-	lab_must(&site.lab, node, "%s", begin);
-	site_expect(&site, 1, family, "down", words);
-	lab_must(&site.lab, node, "%s", end);
-	site_expect_all_up(&site, family, "tcp connected");
+	double took = 0;
+
+	for (int n = 0; n < TRIES && (!n || took > SITE_FOUND); n++) {
+		double begun = atof(lab_must(&site.lab, node,
+					     "{ %s; } > /dev/null 2>&1 && date +%%s.%%N", begin));
+
+		site_expect(&site, 1, family, "down", words);
+		took = site_since(&site, 1, family) - begun;
+		lab_must(&site.lab, node, "%s", end);
+		site_expect_all_up(&site, family, "tcp connected");
+	}
+	cr_expect_leq(took, SITE_FOUND, "%s: found after %.3f s", begin, took);
 }
 
 static void expect_faults(int family, const char *vip)

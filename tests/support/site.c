@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As the lab is laid out. */
@@ -114,6 +115,15 @@ void site_expect_all_up(const struct site *s, int family, const char *said)
 {
 	for (int n = 1; n <= s->backends; n++)
 		site_expect(s, n, family, "up", said);
+}
+
+double site_since(const struct site *s, int n, int family)
+{
+	return atof(lab_must(&s->lab, "lb1",
+			     "date +%%s.%%N -d $(poise show web --json | "
+			     "grep -o '\"address\": *\"%s\".*' | "
+			     "grep -o 'state_since\": *\"[^\"]*' | head -1 | cut -d'\"' -f3)",
+			     site_backend(s, n, family)));
 }
 
 void site_expect_shown(const struct site *s, const char *words)

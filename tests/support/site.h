@@ -15,8 +15,9 @@
 #define SITE_QUICK                                                                                 \
 	"interval 200ms fast-interval 100ms timeout 150ms jitter 0 hold-down 500ms "               \
 	"hold-down-max 500ms"
-#define SITE_MOST 8  /* backends */
-#define SITE_SOON 30 /* seconds until a state must be there, on a busy machine */
+#define SITE_FOUND (0.2 + 2 * 0.15 + 0.15 + 0.1) /* seconds: that, and a tenth for the rest */
+#define SITE_MOST  8				 /* backends */
+#define SITE_SOON  30 /* seconds until a state must be there, on a busy machine */
 
 struct site {
 	struct lab lab;
@@ -49,6 +50,8 @@ const char *site_backend(const struct site *s, int n, int family);
  * expression. */
 void site_expect(const struct site *s, int n, int family, const char *state, const char *said);
 void site_expect_all_up(const struct site *s, int family, const char *said);
+/* When its state changed, by poised's clock: seconds since 1970. */
+double site_since(const struct site *s, int n, int family);
 /* Waits until `poise show web` has these words, as they stand, somewhere. */
 void site_expect_shown(const struct site *s, const char *words);
 void site_down(struct site *s);
