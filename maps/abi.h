@@ -476,24 +476,6 @@ struct poise_rate {
 
 POISE_ASSERT_SIZE(struct poise_rate, 64);
 
-/* checks[member]: what the last check of a backend found, written by poised. */
-#define POISE_CHECK_TEXT 96 /* bytes of an answer in words, with its NUL: a line of poise show */
-
-struct poise_check_result {
-	__u64 at; /* CLOCK_REALTIME ns; 0: never checked, or being written */
-	__u32 us; /* how long it took */
-	__u8 good;
-	__u8 type;    /* enum poise_check */
-	__u8 by_path; /* it took clients' way */
-	__u8 spare0;
-	__u32 in_a_row; /* results like this one */
-	__u32 spare1;
-	char words[POISE_CHECK_TEXT];
-	__u64 spare2;
-};
-
-POISE_ASSERT_SIZE(struct poise_check_result, 128);
-
 /* ---- the rest of it, a header for each noun ---------------------------------------------------*/
 #include "calls.h"
 #include "decap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the backends of a service are checked: part of its configuration record. Texts end with a
- * NUL; an empty one is not set. Durations are milliseconds.
+ * How the backends of a service are checked, part of its configuration record, and what the last
+ * check of each found. Texts end with a NUL; an empty one is not set. Durations are milliseconds.
  */
 #ifndef POISE_HEALTH_H
 #define POISE_HEALTH_H
@@ -77,6 +77,22 @@ struct poise_health_conf {
 	char query[POISE_CHECK_WORDS]; /* dns: a name; grpc: a service */
 	char command[POISE_CHECK_PATH];
 	__u8 spare[80];
+};
+
+/* checks[member]: what the last check of a backend found, written by poised. */
+#define POISE_CHECK_TEXT 96 /* bytes of an answer in words, with its NUL: a line of poise show */
+
+struct poise_check_result {
+	__u64 at; /* CLOCK_REALTIME ns; 0: never checked, or being written */
+	__u32 us; /* how long it took */
+	__u8 good;
+	__u8 type;    /* enum poise_check */
+	__u8 by_path; /* it took clients' way */
+	__u8 spare0;
+	__u32 in_a_row; /* results like this one */
+	__u32 spare1;
+	char words[POISE_CHECK_TEXT];
+	__u64 spare2;
 };
 
 #endif

@@ -33,17 +33,6 @@ static void expect_rung(const char *rung)
 		  "poise show web --json | grep -q '\"rung\": *\"%s\"'", rung);
 }
 
-/* The backends that answer 30 requests are these. */
-static void expect_from(const char *url, const char *backends)
-{
-	const char *out = lab_must(&site.lab, "c1",
-				   "for n in $(seq 30); do curl -s -m 2 %s || echo failed; done | "
-				   "grep -oE 'b[0-9]|failed' | sort -u | tr '\\n' ' '",
-				   url);
-
-	cr_assert_str_eq(out, backends);
-}
-
 /* At once: silence would be status 28. */
 static void expect_refused(const char *url)
 {
@@ -66,10 +55,10 @@ static void check_none_up(const char *vip, int family, const char *url)
 	site_expect_shown(
 		&site,
 		"web: no backend is up: the 3 whose check failed are tried (on-none-up try)");
-	expect_from(url, "b1 b2 b3 ");
+	site_expect_from(&site, url, "b1 b2 b3 ");
 	lab_must(&site.lab, "lb1", "poise health set web http status default");
 	expect_rung("up");
-	expect_from(url, "b1 b2 b3 ");
+	site_expect_from(&site, url, "b1 b2 b3 ");
 }
 
 Test(ladder, none_up_ipv4)
@@ -92,16 +81,16 @@ Test(ladder, sorry)
 	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	expect_rung("up");
 	site_expect_shown(&site, " 2/2 ");
-	expect_from(url, "b1 b2 ");
+	site_expect_from(&site, url, "b1 b2 ");
 	lab_must(&site.lab, "b1", "nginx -s stop");
 	site_expect_shown(&site, " 1/2 ");
-	expect_from(url, "b2 ");
+	site_expect_from(&site, url, "b2 ");
 	lab_must(&site.lab, "b2", "nginx -s stop");
 	site_expect_shown(&site, "web: no other backend is left: the sorry ones serve");
-	expect_from(url, "b3 ");
+	site_expect_from(&site, url, "b3 ");
 	lab_must(&site.lab, "b1", "nginx");
 	site_expect_shown(&site, " 1/2 ");
-	expect_from(url, "b1 ");
+	site_expect_from(&site, url, "b1 ");
 }
 
 /* Too few are up: the checks are not believed. */
@@ -112,9 +101,9 @@ Test(ladder, panic)
 	lab_must(&site.lab, "lb1", "poise health set web http body b1 " SITE_QUICK);
 	site_expect_shown(&site,
 			  "web: 1 of 3 backends up, fewer than panic 50%: all of them serve");
-	expect_from("http://" SITE_VIP4 "/", "b1 b2 b3 ");
+	site_expect_from(&site, "http://" SITE_VIP4 "/", "b1 b2 b3 ");
 	lab_must(&site.lab, "lb1", "poise service set web panic 30%%");
-	expect_from("http://" SITE_VIP4 "/", "b1 ");
+	site_expect_from(&site, "http://" SITE_VIP4 "/", "b1 ");
 }
 
 /* Fewer up than it wants: the sorry one serves and its address is withdrawn, until there is one
@@ -131,26 +120,26 @@ Test(ladder, min_up)
 		 site_backend(&site, 3, 4));
 	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	site_expect_shown(&site, " 2/2 ");
-	expect_from(url, "b1 b2 ");
+	site_expect_from(&site, url, "b1 b2 ");
 	lab_must(&site.lab, "b1", "nginx -s stop");
 	site_expect_shown(&site, " 1/2 ");
-	expect_from(url, "b2 ");
+	site_expect_from(&site, url, "b2 ");
 	lab_must(&site.lab, "b2", "nginx -s stop");
 	site_expect_shown(&site, " 0/2 ");
-	expect_from(url, "b3 ");
+	site_expect_from(&site, url, "b3 ");
 	lab_stop(site.poised, SIGKILL);
 	site.poised = lab_poised(&site.lab, "lb1", "");
 	lab_must(&site.lab, "b1", "nginx");
 	site_expect_shown(&site, "web: 1 of 2 backends up, fewer than 2 (min-up): the sorry ones "
 				 "serve");
-	expect_from(url, "b3 ");
+	site_expect_from(&site, url, "b3 ");
 	lab_must(&site.lab, "lb1",
 		 "poise status | grep -q 'web: below its minimum, 1 up of the 2' && "
 		 "poise address list | grep -q below-minimum && "
 		 "! ip addr show dev lo | grep -qw " SITE_VIP4);
 	lab_must(&site.lab, "b2", "nginx");
 	site_expect_shown(&site, " 2/2 ");
-	expect_from(url, "b1 b2 ");
+	site_expect_from(&site, url, "b1 b2 ");
 	lab_until(&site.lab, "lb1", SITE_SOON, "ip addr show dev lo | grep -qw " SITE_VIP4);
 	lab_must(&site.lab, "lb1", "poise events web | grep -c 'minimum' | grep -qx 2");
 }

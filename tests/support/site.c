@@ -131,6 +131,16 @@ void site_expect_shown(const struct site *s, const char *words)
 	lab_until(&s->lab, "lb1", SITE_SOON, "poise show web | grep -qF '%s'", words);
 }
 
+void site_expect_from(const struct site *s, const char *url, const char *backends)
+{
+	const char *out = lab_must(&s->lab, "c1",
+				   "for n in $(seq 40); do curl -s -m 2 %s || echo failed; done | "
+				   "grep -oE 'b[0-9]|failed' | sort -u | tr '\\n' ' '",
+				   url);
+
+	cr_assert_str_eq(out, backends);
+}
+
 void site_down(struct site *s)
 {
 	if (s->poised)

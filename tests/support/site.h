@@ -54,6 +54,9 @@ void site_expect_all_up(const struct site *s, int family, const char *said);
 double site_since(const struct site *s, int n, int family);
 /* Waits until `poise show web` has these words, as they stand, somewhere. */
 void site_expect_shown(const struct site *s, const char *words);
+/* The backends that answer 40 requests of c1 for that address are these, in order: "b1 b2 "; one
+ * that nobody answers is "failed ". */
+void site_expect_from(const struct site *s, const char *url, const char *backends);
 void site_down(struct site *s);
 
 #endif

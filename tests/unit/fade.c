@@ -301,19 +301,32 @@ Test(fade, turned_off)
 
 /* ---- what packets make of it ------------------------------------------------------------------*/
 
+/* Who gets the k-th flow. */
+static __u16 chosen(const char *vip, int k)
+{
+	char words[80];
+
+	snprintf(words, sizeof(words), "ip4 10.1.%d.%d > %s | tcp %d > 80 S", k >> 8 & 255, k & 255,
+		 vip, 1000 + (k >> 16));
+	return native_to(&n, words);
+}
+
 static int taken(const char *vip, const char *address, int flows)
 {
 	__u16 id = member(address)->id;
 	int got = 0;
 
-	for (int k = 0; k < flows; k++) {
-		char words[80];
-
-		snprintf(words, sizeof(words), "ip4 10.1.%d.%d > %s | tcp %d > 80 S", k >> 8 & 255,
-			 k & 255, vip, 1000 + (k >> 16));
-		got += native_to(&n, words) == id;
-	}
+	for (int k = 0; k < flows; k++)
+		got += chosen(vip, k) == id;
 	return got;
+}
+
+/* The old ones are far ahead, and who has got a flow stays as it was. */
+static void load_the_old(void)
+{
+	load("10.3.0.1", 1000000);
+	load("10.3.0.2", 1000000);
+	load("10.3.0.3", 1000000);
 }
 
 /* Half of the places are its; a quarter of the flows there. */
@@ -349,15 +362,9 @@ Test(fade, the_cap_stays_without_poised)
 	run_set_seconds(instance_stamp_now(n.i) + 86400);
 	id = member("10.3.0.4")->id;
 	for (int k = 0; k < 4000; k++) {
-		char words[80];
-
-		load("10.3.0.1", 1000000);
-		load("10.3.0.2", 1000000);
-		load("10.3.0.3", 1000000);
+		load_the_old();
 		load("10.3.0.4", 0);
-		snprintf(words, sizeof(words), "ip4 10.1.%d.%d > 10.2.0.1 | tcp 1000 > 80 S",
-			 k >> 8, k & 255);
-		got += native_to(&n, words) == id;
+		got += chosen("10.2.0.1", k) == id;
 	}
 	cr_assert_float_eq(got, 0.5 * 4000, 150, "%d", got);
 	set_admin("10.3.0.4", POISE_DISABLED);
@@ -376,18 +383,12 @@ Test(fade, each_has_an_answer_of_its_own)
 	one = member("10.3.0.4")->id;
 	two = member("10.3.0.44")->id;
 	for (int k = 0; k < 4000; k++) {
-		char words[80];
 		__u16 to;
 
-		/* the others are far ahead, and who has got a flow stays as it was */
-		load("10.3.0.1", 1000000);
-		load("10.3.0.2", 1000000);
-		load("10.3.0.3", 1000000);
+		load_the_old();
 		load("10.3.0.4", 0);
 		load("10.3.0.44", 0);
-		snprintf(words, sizeof(words), "ip4 10.1.%d.%d > 10.2.0.1 | tcp 1000 > 80 S",
-			 k >> 8, k & 255);
-		to = native_to(&n, words);
+		to = chosen("10.2.0.1", k);
 		got[0] += to == one;
 		got[1] += to == two;
 	}
