@@ -62,7 +62,8 @@ static __u32 sweep_segment(const struct instance *i, __u32 at, struct poise_swee
 	const __u32 end[] = {i->flow_buckets, instance_table_buckets(i), instance_buckets(i)};
 	__u32 begin = 0;
 
-	for (io->beside = POISE_SWEEP_FLOWS; at >= end[io->beside]; io->beside++)
+	for (io->beside = POISE_SWEEP_FLOWS;
+	     io->beside < POISE_SWEEP_SLOTS && at >= end[io->beside]; io->beside++)
 		begin = end[io->beside];
 	io->first = at - begin;
 	return end[io->beside];

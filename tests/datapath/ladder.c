@@ -389,8 +389,12 @@ static int begun_at(int first)
 {
 	int set = 0;
 
-	for (int flow = first; flow < first + 4 * FLOWS; flow++)
-		set |= 1 << goes_to(4, flow, SYN) | 1 << goes_to(6, flow, SYN);
+	for (int flow = first; flow < first + 4 * FLOWS; flow++) {
+		int at4 = goes_to(4, flow, SYN), at6 = goes_to(6, flow, SYN);
+
+		cr_assert(at4 >= 0 && at6 >= 0, "flow %d goes to nobody", flow);
+		set |= 1 << at4 | 1 << at6;
+	}
 	return set;
 }
 

@@ -440,7 +440,8 @@ Test(cli, bash_completes_from_the_instance)
 		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}; "
 		     "COMP_LINE='poise service add x 1.2.3.4:80 forward '; "
 		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}");
-	cr_assert_str_eq(h.out, "web\n10.0.0.1 10.0.0.2 10.0.0.3\nnat l2 ipip gue default\n", "%s", h.err);
+	cr_assert_str_eq(h.out, "web\n10.0.0.1 10.0.0.2 10.0.0.3\nnat l2 ipip gue default\n", "%s",
+			 h.err);
 	for (int i = 0; i < 2; i++) {
 		const char *shell = i ? "fish" : "zsh";
 
