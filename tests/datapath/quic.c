@@ -414,6 +414,7 @@ Test(quic, while_backends_come_and_go)
 	backend("10.3.0.2")->conf.admin = POISE_DISABLED;
 	rig_commit(&rig);
 	expect("disabled", TO2, 0);
+	config_service_named(rig.cfg, "q")->conf.health.type = POISE_CHECK_ICMP;
 	backend("10.3.0.2")->conf.admin = POISE_ENABLED;
 	backend("10.3.0.2")->conf.health = POISE_HEALTH_DOWN;
 	rig_commit(&rig);

@@ -381,7 +381,7 @@ Test(text, errors_grow_outwards)
 Test(text, errors_never_overflow)
 {
 	struct poise_error err = {0};
-	char longest[1000];
+	char longest[2 * sizeof(err.remedy)];
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
