@@ -13,6 +13,7 @@
 #ifndef POISE_CHOOSE_H
 #define POISE_CHOOSE_H
 
+#include "latency_aware.h"
 #include "least_conn.h"
 #include "maglev.h"
 #include "p2c.h"
@@ -29,8 +30,7 @@
 	P(POISE_RANDOM, maglev_place, random_choose)                                               \
 	P(POISE_LEAST_CONN, maglev_place, least_conn_choose)                                       \
 	P(POISE_P2C, maglev_place, p2c_choose)                                                     \
-	/* until latencies are known */                                                            \
-	P(POISE_LATENCY_AWARE, maglev_place, random_choose)
+	P(POISE_LATENCY_AWARE, maglev_place, latency_aware_choose)
 /* clang-format on */
 
 static __always_inline __u64 policy_place(__u8 policy, const struct packet *p,

@@ -23,7 +23,7 @@ static __always_inline void least_conn_first(struct pick *p, const struct poise_
 	for (__u32 k = 0; k < SEATS; k++)
 		if (k < n) {
 			__u64 member = ONCE(seat[k].member);
-			__u64 score = load_score(&seat[k], member, row, mask);
+			__u64 score = load_score(&seat[k], member, row, mask, false);
 
 			load_meet(&best, score, load_draw(&chance), member);
 		}
@@ -37,7 +37,7 @@ static __always_inline void least_conn_seat(struct pick *p, const struct poise_s
 					    const struct poise_loads *row, __u32 mask,
 					    __u64 *chance, __u64 *best)
 {
-	__u64 member = ONCE(seat->member), score = load_score(seat, member, row, mask), tie;
+	__u64 member = ONCE(seat->member), score = load_score(seat, member, row, mask, false), tie;
 
 	if (score > *best)
 		return;

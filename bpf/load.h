@@ -32,11 +32,13 @@ static __always_inline struct poise_seat *load_seat(const struct poise_service_r
 	return words ? (struct poise_seat *)words + at % SEATS : NULL;
 }
 
-/* Twice what the member's flows and one more cost. Costs have 32 bits, loads less than 30. */
+/* Twice what the member's flows and one more cost. Costs have 32 bits, loads less than 30. felt:
+ * its latency counts. */
 static __always_inline __u64 load_score(const struct poise_seat *seat, __u64 member,
-					const struct poise_loads *row, __u32 mask)
+					const struct poise_loads *row, __u32 mask, bool felt)
 {
 	const struct poise_loads *l = &row[member & mask];
+	__u64 cost = ONCE(seat->cost);
 	__s32 load = (__s32)((__u32)ONCE(l->own) + (__u32)ONCE(l->others));
 
 	/* A branch that hardly anybody takes; made a maximum it would part 0 from 1. */
@@ -44,7 +46,9 @@ static __always_inline __u64 load_score(const struct poise_seat *seat, __u64 mem
 		BARRIER(load);
 		load = 0;
 	}
-	return ((__u32)load + 1ull) * ONCE(seat->cost) << 1;
+	if (felt)
+		cost -= cost * ONCE(l->eased) >> 32;
+	return ((__u32)load + 1ull) * cost << 1;
 }
 
 /* ---- the better of two, without a branch: nobody could foretell which way it goes, and a wrong
@@ -118,7 +122,7 @@ __noinline int load_walk(struct pick *p, struct poise_service_rec *rec)
 		if (p->at >= rec->cycle_size)
 			p->at -= rec->cycle_size;
 		it.member = ONCE(seat->member);
-		it.score = load_score(seat, it.member, row, mask);
+		it.score = load_score(seat, it.member, row, mask, true);
 		it.tie = load_draw(&p->chance);
 		if (it.score > p->best.score ||
 		    (it.score == p->best.score && it.tie >= p->best.tie))

@@ -2,7 +2,7 @@
 /*
  * Policy p2c, the power of two choices (Mitzenmacher, "The Power of Two Choices in Randomized Load
  * Balancing", 1996), here of as many as `choices` says: some members of the roster are drawn, and
- * the one of least load takes the flow.
+ * the one of least load x latency takes the flow.
  *
  * Each is drawn from an arc of its own: the roster, begun at random, is cut into as many equal ones
  * as there are choices. So all differ, and none needs to know of the others.
@@ -35,7 +35,7 @@ static __always_inline __u32 p2c_best(const struct poise_service_rec *rec, __u64
 			return 0;
 		member = ONCE(seat->member);
 		/* What has chosen the place must not decide again. */
-		load_meet(&best, load_score(seat, member, row, mask), draw * POISE_GOLD >> 1,
+		load_meet(&best, load_score(seat, member, row, mask, true), draw * POISE_GOLD >> 1,
 			  member);
 	}
 	return (__u32)best.member;

@@ -14,7 +14,7 @@ static bool draws(const struct config_service *svc)
 
 static bool lacks_latency(const struct config_service *svc)
 {
-	return svc->conf.policy == POISE_LATENCY_AWARE;
+	return svc->conf.policy == POISE_LATENCY_AWARE && svc->conf.forward != POISE_NAT;
 }
 
 /* Somebody's checks cannot go by the path. */
@@ -42,7 +42,7 @@ static const struct {
 	{records_all, "other balancers do not know its flows: if routers share packets out among "
 		      "several (ECMP), choose maglev or source-hash"},
 	{draws, "of so many backends each new flow compares 64, drawn by chance"},
-	{lacks_latency, "latency is not measured in this version: chosen by chance"},
+	{lacks_latency, "latency is measured in mode nat alone: chosen by chance"},
 	{checks_nobody,
 	 "it has no listener of a TCP port: its backends are not checked (poise health "
 	 "set)"},

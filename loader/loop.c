@@ -35,6 +35,8 @@ static void on_fold(uv_timer_t *timer)
 	struct instance *i = p->instance;
 
 	fold_run(&p->fold, i->loads, poise_loads_row(i->meta->members));
+	if (p->follow.cfg)
+		favour_run(i, p->follow.cfg, clock_monotonic(), true);
 	__atomic_store_n(&i->meta->heartbeat, clock_monotonic(), __ATOMIC_RELAXED);
 	herald_tick(&p->herald, p->follow.cfg);
 	if (follow_tick(&p->follow)) {

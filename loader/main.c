@@ -96,6 +96,8 @@ static int run(struct poised *p, struct poise_error *err)
 	say_who(p->instance, 0);
 	events_object(p->instance, POISE_EVENT_STOPPED, NULL, "packets are forwarded on");
 	herald_close(&p->herald, p->follow.cfg);
+	if (p->follow.cfg)
+		favour_run(p->instance, p->follow.cfg, 0, false); /* it would be out of date */
 close:
 	free(p->rates);
 	fold_free(&p->fold);

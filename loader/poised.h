@@ -13,6 +13,7 @@
 #include "attach/attach.h"
 #include "boot.h"
 #include "eject.h"
+#include "favour.h"
 #include "fold.h"
 #include "health/checker.h"
 #include "net/gate.h"

@@ -458,10 +458,12 @@ typedef __s32 poise_load;
  */
 struct poise_loads {
 	poise_load own;	   /* that CPU's opened - closed: its programs add */
-	poise_load others; /* the gauge minus that: poised stores */
+	poise_load others; /* the gauge minus that: poised stores, as what follows */
+	__u32 eased;	   /* p2c: the part of its cost that is off for its latency, in 2^-32 */
+	__u32 refused;	   /* latency-aware: the part of what it is drawn for, likewise */
 };
 
-POISE_ASSERT_SIZE(struct poise_loads, 8);
+POISE_ASSERT_SIZE(struct poise_loads, 16);
 /* The next power of two, and a cache line at least: CPUs share none. */
 #define poise_loads_row(members) (2u << (31 - __builtin_clz(((members)-1) | 7)))
 

@@ -21,6 +21,8 @@ static void clear_counters(struct instance *i, __u16 id)
 		store_words(&i->counters[line], &counter, sizeof(counter));
 		store32((__u32 *)&instance_loads(i, cpu, id)->own, 0);
 		store32((__u32 *)&instance_loads(i, cpu, id)->others, 0);
+		store32(&instance_loads(i, cpu, id)->eased, 0);
+		store32(&instance_loads(i, cpu, id)->refused, 0);
 	}
 	store32((__u32 *)&i->held[id], 0);
 	store_words(&i->rates[id], &rate, sizeof(rate));

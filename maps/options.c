@@ -57,7 +57,8 @@ const struct option poise_options[] = {
 	 .argument = "maglev|source-hash|round-robin|random|least-conn|p2c|latency-aware",
 	 .help = "How a new flow's backend is chosen: by a hash of its 5-tuple, or of its source "
 		 "address alone; in turn; by chance; by fewest flows, of all backends or the best "
-		 "of a few by chance; by latency (until that is measured: by chance)."},
+		 "of a few by chance; by chance, less often the slower. Where latency is "
+		 "measured (forward: nat) p2c heeds it too."},
 	{SERVICE(choices), .key = "choices", .type = OPTION_U8, .fallback = "auto", .zero = "auto",
 	 .min = POISE_CHOICES_MIN, .max = POISE_CHOICES_MAX, .argument = "auto|2..64",
 	 .help = "How many backends policy p2c draws for a new flow, to take the one of fewest "

@@ -149,7 +149,10 @@ Test(policies, loads_are_the_sum_of_both_parts)
 {
 	open_with("least-conn");
 	for (unsigned int k = 1; k <= MEMBERS; k++) {
-		*loads_of(k) = (struct poise_loads){-5, k == 9 ? 25 : k == 8 ? 2 : 30};
+		*loads_of(k) = (struct poise_loads){.own = -5,
+						    .others = k == 9   ? 25
+							      : k == 8 ? 2
+								       : 30};
 	}
 	cr_expect_eq(&n.i->members[syn()], member(8), "-3 is nothing, and the least");
 	for (unsigned int k = 0; k < 22; k++)
