@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Latencies of real servers that take 1, 2, 5 and 20 ms: poise says what the servers' own logs say,
+ * and p2c sends the slow one next to nothing.
+ */
+#include <criterion/criterion.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+#define BACKENDS 4
+#define REQUESTS 800
+/* What two processes that are woken add to the server's own account, on a busy machine. */
+#define WAKING 0.002
+
+static const char *const delay[BACKENDS] = {"1ms", "2ms", "5ms", "20ms"};
+
+static struct site s = {.nat = true, .backends = BACKENDS};
+static pid_t server[BACKENDS];
+
+static void setup(void)
+{
+	site_up(&s);
+	site_attach(&s);
+	site_service(&s, SITE_VIP4, 4); /* its neighbours are known from now on */
+	lab_must(&s.lab, "lb1",
+		 "poise service add echo " SITE_VIP4
+		 ":7000 policy round-robin forward nat fade-in 0");
+	for (int k = 0; k < BACKENDS; k++) {
+		char node[8];
+
+		snprintf(node, sizeof(node), "b%d", k + 1);
+		server[k] = lab_serve(&s.lab, node,
+				      "echod %s 0.0.0.0:7000 --delay %s --log /run/echo.log", node,
+				      delay[k]);
+		lab_must(&s.lab, "lb1", "poise backend add echo 10.0.0.%d:7000", k + 1);
+	}
+}
+
+static void teardown(void)
+{
+	for (int k = 0; k < BACKENDS; k++)
+		if (server[k])
+			lab_stop(server[k], SIGTERM);
+	site_down(&s);
+}
+
+TestSuite(latency, .init = setup, .fini = teardown, .timeout = 120);
+
+/* How many requests b4, the slow one, was sent. */
+static int slow_one_got(void)
+{
+	struct json_object *said, *by, *n = NULL;
+	const char *out = lab_must(
+		&s.lab, "c1",
+		"load tcp " SITE_VIP4 ":7000 --rate 400 --count %d --json - 2>/dev/null", REQUESTS);
+	int got = 0;
+
+	said = json_tokener_parse(out);
+	cr_assert(said && json_object_object_get_ex(said, "served_by", &by), "%s", out);
+	if (json_object_object_get_ex(by, "b4", &n))
+		got = json_object_get_int(n);
+	json_object_put(said);
+	return got;
+}
+
+/* Median of what the server says that it took, in seconds. */
+static double logged(int k)
+{
+	char node[8];
+
+	snprintf(node, sizeof(node), "b%d", k + 1);
+	lab_stop(server[k], SIGTERM);
+	server[k] = 0;
+	return atof(lab_must(&s.lab, node,
+			     "awk '{ print $3 }' /run/echo.log | sort -n | awk '{ a[NR] = $1 } END "
+			     "{ print a[int((NR + 1) / 2)] }'")) /
+	       1e6;
+}
+
+static double told(int k)
+{
+	const char *out = lab_must(&s.lab, "lb1",
+				   "poise stats echo 10.0.0.%d:7000 --json | grep -o "
+				   "'\"p50_seconds\": *[0-9.e-]*' | grep -o '[0-9.e-]*$'",
+				   k + 1);
+
+	return atof(out);
+}
+
+Test(latency, is_told_as_servers_have_it_and_heeded)
+{
+	int got = slow_one_got();
+
+	cr_assert_eq(got, REQUESTS / BACKENDS, "in turn: %d", got);
+	lab_must(&s.lab, "lb1", "poise service set echo policy p2c");
+	got = slow_one_got();
+	cr_expect_lt(got, REQUESTS / 20, "p2c: %d", got);
+	for (int k = 0; k < BACKENDS; k++) {
+		double says = told(k), is = logged(k);
+
+		cr_expect(says > is * 0.9 && says < is * 1.1 + WAKING, "b%d: %g, not %g", k + 1,
+			  says, is);
+	}
+}
