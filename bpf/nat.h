@@ -138,7 +138,7 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	struct poise_slot *s;
 	struct poise_way *w;
 	__u64 head, filling;
-	__u32 at, group;
+	__u32 at, group, taken;
 
 	if (!n || !m)
 		return DROP(BROKEN);
@@ -148,11 +148,14 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	group = poise_port_group(&m->addr, nat_port(m, n->talk.ports),
 				 n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
 				 poise_groups, poise_key0, poise_key1);
-	at = slot_take(group, &n->birth);
+	taken = slot_take(group, &n->birth);
+	at = taken & ~SLOT_ANEW;
 	s = slot_get(at);
 	w = way_get(at);
 	if (!at || !s || !w)
 		return DROP(NO_PORT);
+	if (UNLIKELY(taken & SLOT_ANEW))
+		link_drop(slot_hash(s, flow_is_udp(ONCE(s->head))), at);
 	s->client = n->talk.client;
 	s->address = n->talk.address;
 	s->ports = n->talk.ports;

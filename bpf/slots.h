@@ -238,9 +238,11 @@ static __always_inline bool slot_yields(const struct poise_slot *s, __u64 head,
 	return slot_closed(head) && slot_welcomes(s, head, b);
 }
 
+/* The head of a slot that is being filled: whose it was can still be told. */
 static __always_inline __u64 slot_filling(__u64 head)
 {
 	return ((head & ~(POISE_SLOT_FILLED - 1)) + POISE_SLOT_FILLED) |
+	       (head & (__u64)POISE_TAG_UDP << POISE_WORD_TAG_SHIFT) |
 	       POISE_SLOT_FILLING << POISE_WORD_STATE_SHIFT;
 }
 
@@ -265,11 +267,15 @@ static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range
 	return -1;
 }
 
+/* Beside a slot's place: it was another flow's a moment ago, whose link may still lead there. */
+#define SLOT_ANEW 0x80000000u
+
 /* Takes a slot of the group to be filled, which nobody finds until then: its place, or 0: all its
  * ports are in use. */
 __noinline __u32 slot_take(__u32 group, struct birth *b)
 {
 	__u32 at = bpf_get_smp_processor_id() * poise_groups + group, range = slot_range(), start;
+	__u32 anew = 0;
 	__u32 *rotor = bpf_map_lookup_elem(&rotors, &at);
 	struct poise_slot *s;
 	int port;
@@ -289,13 +295,14 @@ __noinline __u32 slot_take(__u32 group, struct birth *b)
 		s->head = slot_filling(ONCE(s->head));
 	} else {
 		port = slot_that_rests(group, start, range, b);
+		anew = SLOT_ANEW;
 	}
 	if (port < 0) {
 		*rotor = start + SLOT_RESTS;
 		return 0;
 	}
 	*rotor = (__u32)port + 1;
-	return group * POISE_PORTS + (__u32)port;
+	return (group * POISE_PORTS + (__u32)port) | anew;
 }
 
 /* ---- going ------------------------------------------------------------------------------------*/

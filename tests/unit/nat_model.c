@@ -51,8 +51,8 @@ static struct flow flow[CLIENTS];
 static int owner[POISE_PORTS]; /* client + 1 */
 /* Ports whose flow was given up, and since when they rest. */
 static __u32 resting[POISE_PORTS], rested_seq[POISE_PORTS];
-static bool rested_udp[POISE_PORTS];
-static __u32 seq; /* of the packet in hand */
+static bool rested_easy[POISE_PORTS]; /* no connection that a backend may remember */
+static __u32 seq;		      /* of the packet in hand */
 static __u32 now;
 static __u64 begun, refused, reused;
 
@@ -178,7 +178,7 @@ static void give_up(int c)
 {
 	resting[flow[c].port] = now;
 	rested_seq[flow[c].port] = flow[c].seq;
-	rested_udp[flow[c].port] = is_udp(c);
+	rested_easy[flow[c].port] = is_udp(c) || flow[c].state == RST_;
 	forget(c);
 }
 
@@ -245,7 +245,7 @@ static __u32 ports_free(void)
 /* Does the backend take this SYN while it remembers the last connection from this port? */
 static bool would_take(__u32 port, const struct flow *old)
 {
-	if (old ? is_udp(owner[port] - 1) || old->state == RST_ : rested_udp[port])
+	if (old ? is_udp(owner[port] - 1) || old->state == RST_ : rested_easy[port])
 		return true;
 	return (__s32)(seq - (old ? old->seq : rested_seq[port])) > 0;
 }
