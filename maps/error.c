@@ -173,6 +173,17 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
+bool poise_is_printable(const char *text)
+{
+	size_t length = 1;
+
+	while (*text && length) {
+		length = utf8_length((const unsigned char *)text);
+		text += length;
+	}
+	return length;
+}
+
 char *poise_printable(char *text)
 {
 	for (char *c = text; *c;) {

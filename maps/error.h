@@ -73,6 +73,8 @@ int poise_error_of(struct poise_error *err, const char *what);
  * characters and bytes that are no UTF-8 as \xNN; cut to fit size with "..." at the end. */
 char *poise_quote(const char *text, char *buf, size_t size);
 
+/* Whether it is UTF-8 without control characters: what a file can hold and a terminal show. */
+bool poise_is_printable(const char *text);
 /* What others wrote, in place: each byte that is none of a printable UTF-8 character becomes '?',
  * so that no terminal, log or JSON is harmed by it. Returns text. */
 char *poise_printable(char *text);

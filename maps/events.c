@@ -130,6 +130,7 @@ void events_put(struct instance *i, struct poise_event *e)
 
 	e->number = __atomic_add_fetch(&i->meta->events, 1, __ATOMIC_RELAXED);
 	e->at = clock_realtime();
+	poise_printable(e->words); /* it may have been cut within a character */
 	e->generation = __atomic_load_n(&i->meta->committed, __ATOMIC_RELAXED);
 	e->crc = crc_of(e);
 	at = &i->events[e->number % POISE_EVENT_RING];

@@ -268,10 +268,9 @@ static int set_string(const struct option *o, void *obj, const char *text, struc
 	if (length > o->max)
 		return poise_fail(err, POISE_E_BAD_VALUE, "%zu bytes, at most %llu", length,
 				  o->max);
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return poise_fail(err, POISE_E_BAD_VALUE,
-					  "a control character; write it as \\xHH");
+	if (!poise_is_printable(text))
+		return poise_fail(err, POISE_E_BAD_VALUE,
+				  "a control character, or no UTF-8; write it as \\xHH");
 	memset(field(o, obj), 0, width(o));
 	memcpy(field(o, obj), text, length);
 	return 0;

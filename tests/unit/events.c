@@ -62,6 +62,29 @@ Test(events, what_is_told_is_read_in_order)
 	instance_close(i);
 }
 
+/* Words are cut to their room, and who told them may have had anything from anybody. */
+Test(events, words_are_text)
+{
+	struct instance *i = store_tiny();
+	char words[POISE_EVENT_WORDS + 1], cut[POISE_EVENT_WORDS];
+	struct events_reader r;
+	struct poise_event e;
+
+	memset(words, 'x', sizeof(words));
+	memcpy(words + POISE_EVENT_WORDS - 2, "\xc3\xa4", 3); /* its second byte has no room */
+	memcpy(cut, words, sizeof(cut));
+	cut[POISE_EVENT_WORDS - 2] = '?';
+	cut[POISE_EVENT_WORDS - 1] = '\0';
+	events_open(&r, i, true);
+	events_object(i, POISE_EVENT_ATTACHED, "eth0", "%s", words);
+	events_change(i, POISE_OWNER_HAND, "a\nb\x1b[1m \xff\xc2\x9b");
+	cr_assert(events_next(&r, i, &e));
+	cr_assert_str_eq(e.words, cut);
+	cr_assert(events_next(&r, i, &e));
+	cr_assert_str_eq(e.words, "a?b?[1m ???");
+	instance_close(i);
+}
+
 Test(events, who_falls_behind_is_told_how_many)
 {
 	struct instance *i = store_tiny();

@@ -361,6 +361,23 @@ Test(option, an_override_is_told_from_its_absence)
 	cr_assert(option_equal(o, &said_l2, &unsaid));
 }
 
+/* Whatever is set can be saved, and read from there. */
+Test(option, texts_are_what_a_file_can_hold)
+{
+	static const char *const bad[] = {"a\nb",     "\x1b[1m", "\x7f",	"\xff",
+					  "\xc2\x9b", "a\xc3",	 "\xed\xa0\x80"};
+	const struct option *o = option_find(OPTION_HEALTH, "body");
+	struct poise_health_conf h = {0};
+	struct poise_error err = {0};
+
+	for (size_t n = 0; n < COUNT(bad); n++)
+		cr_expect_eq(option_set(o, &h, bad[n], &err), -1, "%zu", n);
+	cr_expect_str_eq(err.message, "a control character, or no UTF-8; write it as \\xHH");
+	cr_expect_eq(option_set(o, &h, "a \xc3\xa4 \xe2\x82\xac", NULL), 0);
+	cr_expect_str_eq(h.body, "a \xc3\xa4 \xe2\x82\xac");
+	cr_expect_eq(option_set(o, &h, "", NULL), 0);
+}
+
 Test(option, unknown_keys)
 {
 	static const struct {
