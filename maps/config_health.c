@@ -146,13 +146,41 @@ static int check_regex(const char *regex, struct poise_error *err)
 	return 0;
 }
 
+/* Whether it is a name, or an address, that a URL can have as it stands. */
+static bool is_host(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789.-_");
+	char inner[POISE_CHECK_WORDS];
+	struct in6_addr six;
+
+	if (text[0] != '[')
+		return !text[length];
+	snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(text + 1, "]"), text + 1);
+	return !strcmp(text + 1 + strlen(inner), "]") && inet_pton(AF_INET6, inner, &six) == 1;
+}
+
+/* What cannot be asked for would fail with every backend. */
+static int check_url(const struct poise_health_conf *h, struct poise_error *err)
+{
+	if (h->path[0] && h->path[0] != '/')
+		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path, "a path begins with /");
+	if (strpbrk(h->path, " #"))
+		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path,
+				       "no path: write a space as %%20, # as %%23");
+	if (is_host(h->host))
+		return 0;
+	poise_fail_text(err, POISE_E_BAD_VALUE, h->host, "no name of a host");
+	return poise_error_remedy(err, "write the name alone; the port is a key of its own");
+}
+
 static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
 {
 	if (!status_list_valid(h->status))
 		return poise_fail_text(err, POISE_E_BAD_VALUE, h->status,
 				       "no list of statuses, like 200-399,404");
-	if (h->path[0] && h->path[0] != '/')
-		return poise_fail_text(err, POISE_E_BAD_VALUE, h->path, "a path begins with /");
+	if (check_url(h, err))
+		return -1;
 	if (h->command[0] && config_command_check(h->command, err))
 		return poise_error_about(err, "command");
 	return h->regex[0] ? check_regex(h->regex, err) : 0;
