@@ -23,8 +23,7 @@
 #include "options.h"
 #include "rate.h"
 
-/* ---- follow: what the CLI and the network change
- * ------------------------------------------------*/
+/* ---- follow: what the CLI and the network change ----------------------------------------------*/
 #define FOLLOW_DEVICES 64 /* attached devices of one instance; more are not followed */
 
 struct follow {
@@ -50,8 +49,7 @@ bool follow_tick(struct follow *f);
 /* Looks at which devices are attached; true if that changed. */
 bool follow_devices(struct follow *f);
 
-/* ---- settle: claimed addresses on their devices, while they can be served
- * -------------------------------------------------*/
+/* ---- settle: claimed addresses on their devices, while they can be served ---------------------*/
 #define SETTLE_DEVICES 64 /* with claimed addresses; on more they are not announced again */
 
 struct settle_device {
@@ -79,14 +77,12 @@ void settle_tick(struct settle *s, struct follow *f);
 void settle_removed(struct settle *s, struct follow *f);
 void settle_close(struct settle *s);
 
-/* ---- withdraw: what is left to do when poised has ended
- * -----------------------------------------*/
+/* ---- withdraw: what is left to do when poised has ended ---------------------------------------*/
 /* Takes off the addresses that are announced only while they can be served, if no device has the
  * program any more; for systemd, to run when the service has stopped. */
 int withdraw_detached(const struct options *o, struct poise_error *err);
 
-/* ---- devices: interfaces that the file names
- * ----------------------------------------------------*/
+/* ---- devices: interfaces that the file names --------------------------------------------------*/
 struct devices {
 	struct config_interface *want;
 	unsigned int *ifindex; /* at the last try; 0: it was not there */
@@ -102,8 +98,7 @@ void devices_look(struct devices *d, struct instance *i);
 void devices_filters(struct instance *i);
 void devices_free(struct devices *d);
 
-/* ---- keeper: what may wait for the lock
- * ---------------------------------------------------------*/
+/* ---- keeper: what may wait for the lock -------------------------------------------------------*/
 struct keeper {
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -122,8 +117,7 @@ struct keeper {
 int keeper_start(struct keeper *k, const struct options *o, struct poise_error *err);
 void keeper_stop(struct keeper *k);
 
-/* ---- herald: what happens, to the log and to commands
- * ----------------------------------------------------------*/
+/* ---- herald: what happens, to the log and to commands -----------------------------------------*/
 struct herald {
 	struct instance *instance;
 	const char *command; /* told of every event; NULL: none */
@@ -137,8 +131,7 @@ void herald_open(struct herald *h, struct instance *i, const char *command);
 void herald_tick(struct herald *h, const struct config *cfg);
 void herald_close(struct herald *h, const struct config *cfg);
 
-/* ---- drained: backends whose last flow is gone
- * ---------------------------------------------------------------*/
+/* ---- drained: backends whose last flow is gone ------------------------------------------------*/
 struct drained {
 	bool *known; /* [meta.members] as of the last look */
 	bool begun;
@@ -148,8 +141,7 @@ struct drained {
 void drained_look(struct drained *d, struct instance *i, const struct config *cfg);
 void drained_free(struct drained *d);
 
-/* ---- loop
- * ---------------------------------------------------------------------------------------*/
+/* ---- loop -------------------------------------------------------------------------------------*/
 struct poised {
 	struct options options;
 	int sole; /* sole.h */

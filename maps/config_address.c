@@ -169,8 +169,7 @@ void config_address_del(struct config *cfg, struct config_address *a)
 	memmove(a, a + 1, (cfg->addresses - at) * sizeof(*a));
 }
 
-/* ---- why it is withdrawn
- * -----------------------------------------------------------------------*/
+/* ---- why it is withdrawn ----------------------------------------------------------------------*/
 
 static const struct {
 	const char *word, *clause;

@@ -239,8 +239,7 @@ __u16 instance_path(struct instance *i, const struct poise_path *want, struct po
 	 (__u64)(mac)[4] << 32 | (__u64)(mac)[5] << 40 | (__u64)(path) << 48)
 void instance_set_nexthop(struct instance *i, __u16 member, __u64 nexthop);
 
-/* ---- what is going on
- * --------------------------------------------------------------------------*/
+/* ---- what is going on -------------------------------------------------------------------------*/
 struct instance_stats {
 	__s64 flows; /* live */
 	__u64 packets, bytes, opened, closed;

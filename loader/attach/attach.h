@@ -72,8 +72,7 @@ extern void (*attach_resize_step)(unsigned int n);
 /* Removes everything of an instance: links, programs, maps, directory. */
 int attach_reset(const struct instance_where *where, struct poise_error *err);
 
-/* ---- backend side
- * ------------------------------------------------------------------------------*/
+/* ---- backend side -----------------------------------------------------------------------------*/
 struct attach_decap {
 	char device[IF_NAMESIZE];
 	bool tc;	   /* XDP would not go: TC */

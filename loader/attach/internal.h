@@ -104,8 +104,7 @@ int attach_maps_complete(const struct attach_dir *d, bool *complete, __u64 hash_
 /* load.c: with the lock held, loads the program over the maps that are there, as meta.flow_stage
  * says, and has every device run it. */
 int attach_load_anew(const struct attach_dir *d, struct poise_error *err);
-/* ---- beside.c: the flow table that a resize leaves
- * ----------------------------------------------*/
+/* ---- beside.c: the flow table that a resize leaves --------------------------------------------*/
 
 struct attach_beside {
 	__u32 buckets;

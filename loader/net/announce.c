@@ -127,8 +127,7 @@ static int send_one(const union poise_addr *addr, unsigned int ifindex, const ch
 	return sent < 0 ? -1 : 1;
 }
 
-/* ---- the kernel's own word
- * ---------------------------------------------------------------------*/
+/* ---- the kernel's own word --------------------------------------------------------------------*/
 
 /* To the kernel any number but 0 means yes; this one says that it was us. */
 #define NOTIFY_OURS "2"

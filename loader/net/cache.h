@@ -20,8 +20,7 @@
 
 #define NET_NS_PER_S 1000000000ull
 
-/* ---- links
- * -------------------------------------------------------------------------------------*/
+/* ---- links ------------------------------------------------------------------------------------*/
 struct net_link {
 	unsigned int ifindex;
 	char name[IF_NAMESIZE];
@@ -41,8 +40,7 @@ struct net_links {
 	size_t room;
 };
 
-/* ---- neighbours
- * --------------------------------------------------------------------------------*/
+/* ---- neighbours -------------------------------------------------------------------------------*/
 #define NET_NEIGH_HEADS 4096 /* chains; a full kernel table (1024 by default) is sparse */
 #define NET_NEIGH_KEEP                                                                             \
 	(3 * NET_NS_PER_S) /* a forgotten MAC is still used so long: three solicitations */
@@ -68,8 +66,7 @@ struct net_neighs {
 	size_t count;
 };
 
-/* ---- routes
- * ------------------------------------------------------------------------------------*/
+/* ---- routes -----------------------------------------------------------------------------------*/
 #define NET_ROUTE_HEADS 32768		    /* chains; 256 KiB, as many as there can be members */
 #define NET_ROUTE_AGE	(15 * NET_NS_PER_S) /* ask again: path MTUs change without a message */
 
@@ -100,8 +97,7 @@ struct net_cache {
 	struct net_routes routes;
 };
 
-/* ---- all of it
- * ---------------------------------------------------------------------------------*/
+/* ---- all of it --------------------------------------------------------------------------------*/
 
 /* True if a whole message is there. mnl_nlmsg_ok takes a length of 2^31 and more for negative. */
 static inline bool net_message_ok(const struct nlmsghdr *h, int left)

@@ -52,8 +52,7 @@ static void unmake(struct instance *i)
 	cr_assert_eq(attach_reset(&where, &err), 0, "%s", err.message);
 }
 
-/* ---- killing
- * -----------------------------------------------------------------------------------*/
+/* ---- killing ----------------------------------------------------------------------------------*/
 
 static unsigned long last_store;
 
@@ -126,8 +125,7 @@ Test(store, writers_killed, .timeout = 100)
 	unmake(i);
 }
 
-/* ---- the kernel's part
- * -------------------------------------------------------------------------*/
+/* ---- the kernel's part ------------------------------------------------------------------------*/
 
 static struct config_service *web(struct config *cfg)
 {
@@ -190,8 +188,7 @@ Test(store, a_sweep_frees_words_of_the_removed, .timeout = 60)
 	unmake(i);
 }
 
-/* ---- the lock
- * ----------------------------------------------------------------------------------*/
+/* ---- the lock ---------------------------------------------------------------------------------*/
 
 /* Two writers at once take turns: of their changes none is lost. */
 static void add_one(struct config *cfg, unsigned long argument)
@@ -230,8 +227,7 @@ Test(store, writers_take_turns, .timeout = 60)
 	unmake(i);
 }
 
-/* ---- opening
- * -----------------------------------------------------------------------------------*/
+/* ---- opening ----------------------------------------------------------------------------------*/
 
 static void refused(const struct instance_where *w, enum poise_code code, const char *message,
 		    const char *remedy)

@@ -35,8 +35,7 @@ static const struct config small = {.has_limits = true,
 
 TestSuite(attach, .fini = place_cleanup, .timeout = 120);
 
-/* ---- helpers
- * -----------------------------------------------------------------------------------*/
+/* ---- helpers ----------------------------------------------------------------------------------*/
 
 static struct instance *load(bool *created)
 {
@@ -110,8 +109,7 @@ static unsigned int pins(const char *prefix)
 	return n;
 }
 
-/* ---- maps and programs
- * -------------------------------------------------------------------------*/
+/* ---- maps and programs ------------------------------------------------------------------------*/
 
 Test(attach, everything_is_pinned)
 {
@@ -186,7 +184,8 @@ Test(attach, the_file_gives_the_key)
 
 #define REPLACEMENTS 100
 
-Test(attach, a_hundred_replacements)
+/* Each loads all programs: half a second of the verifier's on a machine that does nothing else. */
+Test(attach, a_hundred_replacements, .timeout = 280)
 {
 	struct instance *i;
 	bool created;
@@ -210,8 +209,7 @@ Test(attach, a_hundred_replacements)
 	cr_expect(!pins("new"));
 }
 
-/* ---- devices
- * -----------------------------------------------------------------------------------*/
+/* ---- devices ----------------------------------------------------------------------------------*/
 
 Test(attach, a_device_without_native_xdp)
 {
@@ -361,8 +359,7 @@ Test(attach, reset_leaves_nothing)
 	instance_close(i);
 }
 
-/* ---- privileges
- * --------------------------------------------------------------------------------*/
+/* ---- privileges -------------------------------------------------------------------------------*/
 
 /* In a child: only these capabilities, and none to be had. */
 static void keep_only(const cap_value_t *keep, int n)
@@ -416,8 +413,7 @@ Test(attach, three_capabilities_suffice)
 	cr_expect(in_child(all_of_it) == 0);
 }
 
-/* ---- kills
- * -------------------------------------------------------------------------------------*/
+/* ---- kills ------------------------------------------------------------------------------------*/
 
 static void load_and_attach(void)
 {

@@ -143,8 +143,7 @@ static bool whole(struct rig *r, const struct packet_case *c, struct attempt *a)
 	return fine;
 }
 
-/* ---- the same packet, cut short
- * ----------------------------------------------------------------*/
+/* ---- the same packet, cut short ---------------------------------------------------------------*/
 
 /* Cut into its IP packet it is nobody's: passed untouched. Cut behind it, in the padding, it is
  * what it was: `same`. */

@@ -383,8 +383,7 @@ static void all_up(struct config *cfg, unsigned long argument)
 		member(cfg, m)->conf.health = POISE_HEALTH_UP;
 }
 
-/* ---- QUIC: server ids that come, change hands and go
- * --------------------------------------------*/
+/* ---- QUIC: server ids that come, change hands and go ------------------------------------------*/
 
 static void quic_on(struct config *cfg, unsigned long argument)
 {

@@ -26,8 +26,7 @@ static void must(int rc, const char *what, const struct poise_error *err)
 	cr_assert(!rc, "%s: %s; %s", what, poise_error_text(err, text, sizeof(text)), err->remedy);
 }
 
-/* ---- configuration
- * -----------------------------------------------------------------------------*/
+/* ---- configuration ----------------------------------------------------------------------------*/
 
 static void set_nexthop(struct native *n, const struct config_member *m)
 {
@@ -143,8 +142,7 @@ struct poise_service_rec *native_record(const struct native *n, __u16 service)
 	return &s->rec[s->active & 1];
 }
 
-/* ---- packets
- * -----------------------------------------------------------------------------------*/
+/* ---- packets ----------------------------------------------------------------------------------*/
 
 int native_run(const struct native *n, struct frame *f)
 {
@@ -231,8 +229,7 @@ void native_beat(const struct native *n, bool runs)
 	n->i->meta->daemon_pid = (__u32)getpid();
 }
 
-/* ---- counts
- * ------------------------------------------------------------------------------------*/
+/* ---- counts -----------------------------------------------------------------------------------*/
 
 struct poise_counter native_counts(const struct native *n, __u16 member)
 {

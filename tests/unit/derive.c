@@ -59,8 +59,7 @@ static unsigned int slots_of(const struct instance *i, __u32 ordinal)
 	return slots;
 }
 
-/* ---- the ladder (ladder.c has all of it)
- * -------------------------------------------------------*/
+/* ---- the ladder (ladder.c has all of it) ------------------------------------------------------*/
 
 static void one_up_one_down(struct config *cfg, unsigned long argument)
 {
@@ -80,8 +79,7 @@ Test(derive, only_the_best_rung_is_chosen)
 	instance_close(i);
 }
 
-/* ---- current and base
- * --------------------------------------------------------------------------*/
+/* ---- current and base -------------------------------------------------------------------------*/
 
 static void last_goes_down(struct config *cfg, unsigned long argument)
 {
@@ -208,8 +206,7 @@ Test(derive, the_old_table_becomes_the_base)
 	instance_close(i);
 }
 
-/* ---- timers, names
- * ------------------------------------------------------------------------------*/
+/* ---- timers, names ----------------------------------------------------------------------------*/
 
 static void timers(struct config *cfg, unsigned long argument)
 {
@@ -254,8 +251,7 @@ Test(derive, a_new_name_is_nothing_to_packets)
 	instance_close(i);
 }
 
-/* ---- ids change hands
- * --------------------------------------------------------------------------*/
+/* ---- ids change hands -------------------------------------------------------------------------*/
 
 static void another_service(struct config *cfg, unsigned long argument)
 {
@@ -304,8 +300,7 @@ Test(derive, an_id_is_given_again_only_after_a_sweep)
 	instance_close(i);
 }
 
-/* ---- time passing
- * ------------------------------------------------------------------------------*/
+/* ---- time passing -----------------------------------------------------------------------------*/
 
 static void leave_and_drain(struct config *cfg, unsigned long argument)
 {
@@ -367,8 +362,7 @@ Test(derive, a_tracked_leaver_goes_when_idle)
 	instance_close(i);
 }
 
-/* ---- the rest
- * ----------------------------------------------------------------------------------*/
+/* ---- the rest ---------------------------------------------------------------------------------*/
 
 /* RFC 3720 B.4: the check value of CRC-32C, and 32 bytes of zeros; in one piece and in two. */
 Test(derive, crc32c)

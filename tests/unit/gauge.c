@@ -211,8 +211,7 @@ Test(gauge, equals_a_recount_on_two_cpus, .timeout = 60)
 	native_close(&n);
 }
 
-/* ---- one flow, two CPUs
- * ------------------------------------------------------------------------*/
+/* ---- one flow, two CPUs -----------------------------------------------------------------------*/
 
 #define FLOWS 20000
 #define SPINS 2000 /* before the other thread gets this CPU, if it has none of its own */

@@ -14,8 +14,7 @@
 
 #define S 1000000000ull
 
-/* ---- fold
- * --------------------------------------------------------------------------------------*/
+/* ---- fold -------------------------------------------------------------------------------------*/
 #define CPUS   3
 #define STRIDE 1024
 
@@ -83,8 +82,7 @@ Test(fold, a_range_longer_than_a_chunk)
 	fold_free(&f);
 }
 
-/* ---- rates
- * -------------------------------------------------------------------------------------*/
+/* ---- rates ------------------------------------------------------------------------------------*/
 Test(rate, nothing_from_one_sample)
 {
 	struct rate_window w = {0};
@@ -140,8 +138,7 @@ Test(rate, an_id_used_anew_begins_anew)
 	cr_assert_eq(rate.packets[1], 3, "nothing of the former owner");
 }
 
-/* ---- the log's gate
- * ----------------------------------------------------------------------------*/
+/* ---- the log's gate ---------------------------------------------------------------------------*/
 Test(log, a_flood_is_cut_and_counted)
 {
 	struct log_gate g = {.tokens = LOG_GATE_BURST, .last = 5 * S};
@@ -156,8 +153,7 @@ Test(log, a_flood_is_cut_and_counted)
 	cr_assert_eq(passed, LOG_GATE_BURST + LOG_GATE_SECOND);
 }
 
-/* ---- the command line
- * --------------------------------------------------------------------------*/
+/* ---- the command line -------------------------------------------------------------------------*/
 static int parse(struct options *o, struct poise_error *err, const char *line)
 {
 	char copy[256], *argv[16], *save;

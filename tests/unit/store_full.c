@@ -147,8 +147,7 @@ Test(store_full, listeners)
 	instance_close(i);
 }
 
-/* ---- what only seems full
- * ----------------------------------------------------------------------*/
+/* ---- what only seems full ---------------------------------------------------------------------*/
 
 /* Most ids, slots and service ids go from one set of services to another, again and again. */
 static void turn_over(struct config *cfg, unsigned long argument)

@@ -27,8 +27,7 @@ static unsigned int draw(unsigned int n)
 	return (unsigned int)(seed >> 33) % n;
 }
 
-/* ---- changes of the configuration
- * --------------------------------------------------------------*/
+/* ---- changes of the configuration -------------------------------------------------------------*/
 
 static struct config_service *some_service(struct config *cfg)
 {
@@ -146,8 +145,7 @@ static void edit(struct config *cfg, unsigned long argument)
 	}
 }
 
-/* ---- what else happens
- * -------------------------------------------------------------------------*/
+/* ---- what else happens ------------------------------------------------------------------------*/
 
 /* A new flow of a random backend, if its bucket has room. */
 static void add_flow(struct instance *i)
@@ -246,8 +244,7 @@ static void step_once(struct instance *i, unsigned long argument)
 	instance_unlock(i);
 }
 
-/* ---- killing
- * -----------------------------------------------------------------------------------*/
+/* ---- killing ----------------------------------------------------------------------------------*/
 
 static unsigned long last_store;
 

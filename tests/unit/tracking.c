@@ -102,8 +102,7 @@ static void fill_bucket(const char *frame)
 			     POISE_FLOW_EST << POISE_WORD_STATE_SHIFT | (T0 & POISE_WORD_STAMP);
 }
 
-/* ---- where table and base agree
- * ----------------------------------------------------------------*/
+/* ---- where table and base agree ---------------------------------------------------------------*/
 
 Test(tracking, nothing_is_recorded_where_nothing_changes)
 {
@@ -153,8 +152,7 @@ Test(tracking, a_word_that_says_otherwise_decides_and_stays)
 	check_word(POISE_FLOW_EST, base);
 }
 
-/* ---- where they differ
- * -------------------------------------------------------------------------*/
+/* ---- where they differ ------------------------------------------------------------------------*/
 
 Test(tracking, a_syn_goes_to_current_and_is_recorded)
 {
@@ -227,8 +225,7 @@ Test(tracking, tcp_waits_for_its_bases_next_hop_while_udp_moves)
 	check_word(POISE_FLOW_NEW, current);
 }
 
-/* ---- current may not be chosen
- * -----------------------------------------------------------------*/
+/* ---- current may not be chosen ----------------------------------------------------------------*/
 
 Test(tracking, an_alternate_is_recorded_and_keeps_its_flow)
 {
@@ -291,8 +288,7 @@ Test(tracking, a_fading_member_gets_its_share_and_those_are_recorded)
 	cr_assert_eq(native_gauge(&n, current), 1, "all fading is none fading");
 }
 
-/* ---- no room
- * -----------------------------------------------------------------------------------*/
+/* ---- no room ----------------------------------------------------------------------------------*/
 
 Test(tracking, an_unrecorded_flow_goes_by_the_base_from_its_first_packet)
 {
@@ -327,8 +323,7 @@ Test(tracking, under_pressure_a_flow_begins_by_the_base)
 	cr_assert_eq(run_drops(service)->count[POISE_R_PRESSURE], before + 2);
 }
 
-/* ---- a base table of its own, always, off
- * -------------------------------------------------------*/
+/* ---- a base table of its own, always, off -----------------------------------------------------*/
 
 Test(tracking, a_base_table_of_another_size_and_hash)
 {
