@@ -169,11 +169,11 @@ $(B)/flags: FORCE
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Seconds a binary may take: a hang is a failure, not a wait.
-RUN_UNIT     = -t 60 $(UNIT) $(FUZZ)
+RUN_UNIT     = -t 300 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 300 $(DATAPATH)
 RUN_E2E	     = -t 300 $(E2E)
 RUN_DOCS     = -t 300 $(wildcard tests/docs/run)
-RUN_VM	     = -t 1800 $(addprefix -b ,$(wildcard tests/vm/run))
+RUN_VM	     = -t 1800 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
 	$(DATAPATH)) $(VM)
@@ -196,7 +196,7 @@ demo: deps ## Install what is missing, build, show poise at work in a lab of nam
 tests: $(TESTS) ## Build the tests, run none
 
 run-tests: all lab man tests $(BENCHED)
-	@B=$(B) tests/run $(RUN_VM) $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS)
+	@B=$(B) tests/run -j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 	@B=$(B) tests/run $(RUN_UNIT)

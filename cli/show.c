@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "json.h"
+#include "../maps/clock.h"
 #include "service_notes.h"
 #include "tabular.h"
 #include "watch.h"
 
-#define NS_PER_S	1000000000ull
 #define LISTENERS_SHOWN 4 /* more make the line longer than a screen; --exact and JSON have all */
 #define UNKNOWN		"-"
-#define CELL		SHOWN_EJECTION /* the longest */
+#define CELL		192 /* the longest: what a check found, how long it took, until when it is held */
 
 enum group {
 	SERVICES,
@@ -162,7 +162,7 @@ CELL_OF(cell_latency)
  * the last check found. */
 CELL_OF(cell_check)
 {
-	char took[32];
+	char took[32], left[16];
 
 	if (b->why[0])
 		return b->why;
@@ -172,8 +172,13 @@ CELL_OF(cell_check)
 		return UNKNOWN;
 	if (!b->check.good)
 		return b->check.words;
-	snprintf(buf, CELL, "%s in %s", b->check.words,
-		 shown_took(b->check.us, took, sizeof(took)));
+	shown_took(b->check.us, took, sizeof(took));
+	if (b->check.held_until > clock_realtime())
+		snprintf(buf, CELL, "%s in %s; held down for %s", b->check.words, took,
+			 poise_format_age((b->check.held_until - clock_realtime()) / NS_PER_S, left,
+					  sizeof(left)));
+	else
+		snprintf(buf, CELL, "%s in %s", b->check.words, took);
 	return buf;
 }
 

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "json.h"
+#include "../maps/clock.h"
 #include "service_notes.h"
 #include "show.h"
-
-#define NS_PER_S 1000000000ull
 
 static void add_stats(struct instance_stats *sum, const struct instance_stats *s)
 {
@@ -350,6 +349,8 @@ static struct json_object *check_json(const struct poise_check_result *r)
 	json_add_known(o, "detail", r->words);
 	json_add_known(o, "via", r->by_path ? "path" : "direct");
 	json_add_u64(o, "in_a_row", r->in_a_row);
+	if (r->held_until > clock_realtime())
+		json_add_time(o, "held_until", r->held_until);
 	json_add_real(o, "duration_seconds", r->us / 1e6);
 	json_add_time(o, "at", r->at);
 	return o;

@@ -6,7 +6,8 @@
 #include <linux/types.h>
 #include <time.h>
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S  1000000000ull
+#define NS_PER_MS 1000000ull
 
 static inline __u64 clock_ns(clockid_t clock)
 {

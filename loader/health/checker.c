@@ -44,6 +44,7 @@ static void fault(struct checker *c, const struct poise_error *err)
 static void publish(struct checker *c, const struct target *t)
 {
 	struct poise_check_result *r = &c->instance->checks[t->about.member];
+	__u64 held = target_held(t), now = clock_realtime();
 
 	__atomic_store_n(&r->at, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* nothing that follows is seen before */
@@ -52,8 +53,10 @@ static void publish(struct checker *c, const struct target *t)
 	r->type = t->about.conf.type;
 	r->by_path = t->last.by_path;
 	r->in_a_row = t->last.good ? t->state.good : t->state.bad;
+	r->hold = t->state.hold;
+	r->held_until = held ? now + held * NS_PER_MS : 0;
 	snprintf(r->words, sizeof(r->words), "%s", t->last.words);
-	__atomic_store_n(&r->at, clock_realtime(), __ATOMIC_RELEASE);
+	__atomic_store_n(&r->at, now, __ATOMIC_RELEASE);
 }
 
 static void on_store(uv_timer_t *timer);
@@ -130,6 +133,18 @@ static void drop(struct checker *c, __u32 id)
 	__atomic_store_n(&c->instance->checks[id].at, 0, __ATOMIC_RELEASE);
 }
 
+/* How long it is held down is kept beside its last result, whoever of us dies. */
+static void remember(struct checker *c, struct target *t)
+{
+	struct poise_check_result r = {0};
+	__u64 now = clock_realtime();
+
+	instance_check_result(c->instance, (__u16)t->about.member, &r);
+	if (r.at)
+		target_remember(t, r.hold,
+				r.held_until > now ? (r.held_until - now) / NS_PER_MS : 0);
+}
+
 static void take(struct checker *c, const struct config_service *svc, const struct config_member *m)
 {
 	struct target *t = c->target[m->id];
@@ -144,6 +159,7 @@ static void take(struct checker *c, const struct config_service *svc, const stru
 	if (!t) {
 		c->target[m->id] = target_start(c->prober, &c->loop, &wanted,
 						(enum poise_health)m->conf.health, on_told, c);
+		remember(c, c->target[m->id]);
 		return;
 	}
 	t->seen = true;

@@ -8,6 +8,18 @@ void state_init(struct state *s, enum poise_health known, __u64 now)
 		s->health = POISE_HEALTH_CHECKING;
 }
 
+void state_remember(struct state *s, __u32 hold, __u64 left, __u64 now)
+{
+	s->hold = hold;
+	if (s->health == POISE_HEALTH_DOWN)
+		s->held_until = now + (left < hold ? left : hold);
+}
+
+__u64 state_held(const struct state *s, __u64 now)
+{
+	return s->health == POISE_HEALTH_DOWN && s->held_until > now ? s->held_until - now : 0;
+}
+
 static void count(struct state *s, bool good)
 {
 	if (good) {

@@ -50,6 +50,12 @@ struct state {
  * when poised last ran, in which case that stands until `fall` or `rise` results say otherwise. */
 void state_init(struct state *s, enum poise_health known, __u64 now);
 
+/* What a poised before this one had held down: hold as above, left ms of it to go if it is down. */
+void state_remember(struct state *s, __u32 hold, __u64 left, __u64 now);
+
+/* Milliseconds for which good results will not yet make it up; 0: it is not held down. */
+__u64 state_held(const struct state *s, __u64 now);
+
 /* Takes a result. Returns whether s->health changed. */
 bool state_result(struct state *s, const struct state_rules *r, bool good, __u64 now);
 

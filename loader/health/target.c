@@ -118,6 +118,16 @@ struct target *target_start(struct prober *r, uv_loop_t *loop, const struct targ
 	return t;
 }
 
+void target_remember(struct target *t, __u32 hold, __u64 left)
+{
+	state_remember(&t->state, hold, left, now_ms());
+}
+
+__u64 target_held(const struct target *t)
+{
+	return state_held(&t->state, now_ms());
+}
+
 static void end_probe(struct target *t)
 {
 	if (t->probe)

@@ -44,6 +44,10 @@ struct target {
 struct target *target_start(struct prober *r, uv_loop_t *loop, const struct target_about *about,
 			    enum poise_health known, void (*told)(void *, struct target *, bool),
 			    void *ctx);
+/* What a poised before this one had held down (state.h); before its first result. */
+void target_remember(struct target *t, __u32 hold, __u64 left);
+/* Milliseconds for which it is held down yet; 0: it is not. */
+__u64 target_held(const struct target *t);
 /* Goes on under other rules; a probe under way is begun anew. The state stays, and so does the
  * count of results if what is asked is the same. */
 void target_change(struct target *t, const struct target_about *about);

@@ -230,6 +230,40 @@ Test(health, what_was_known_is_kept)
 	check_change();
 }
 
+/* Seconds since 1970. */
+static long held_until(void)
+{
+	return atol(lab_must(&site.lab, "lb1",
+			     "date +%%s -d \"$(poise show web --json | "
+			     "grep -o 'held_until\": *\"[^\"]*' | cut -d'\"' -f3)\""));
+}
+
+/* However good its results, and whoever dies meanwhile. */
+Test(health, who_is_held_down_stays_so_over_a_restart)
+{
+	long held, then;
+
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
+	lab_must(&site.lab, "lb1", "poise health set web http hold-down 10m hold-down-max 10m");
+	site_expect_all_up(&site, 4, "http 200");
+	lab_must(&site.lab, "b2", "nginx -s stop");
+	site_expect(&site, 2, 4, "down", "connect: refused");
+	lab_must(&site.lab, "b2", "nginx");
+	site_expect_shown(&site, "; held down for ");
+	held = held_until();
+	lab_stop(site.poised, SIGKILL);
+	site.poised = lab_poised(&site.lab, "lb1", "");
+	lab_until(&site.lab, "lb1", SITE_SOON,
+		  "poise show web --json | grep -o 'in_a_row\": *[0-9]*' | grep -o '[0-9]*$' | "
+		  "awk '$1 > 3' | grep -c . "
+		  "| grep -q %d",
+		  site.backends);
+	site_expect(&site, 2, 4, "down", "http 200");
+	then = held_until();
+	cr_assert(then - held <= 1 && held - then <= 1, "until %ld, then until %ld", held, then);
+}
+
 /* Nobody left: better one that may be broken than none. */
 Test(health, all_down_serve_on)
 {

@@ -110,6 +110,36 @@ Test(health_state, the_hold_down_doubles_to_its_most)
 	}
 }
 
+/* The hold-down of a backend that is down goes on, that of one that is up doubles from there. */
+Test(health_state, the_hold_down_outlives_who_began_it)
+{
+	static const enum poise_health known[] = {UP, DOWN};
+	struct state s;
+	__u64 now = 100;
+
+	state_init(&s, DOWN, now);
+	state_remember(&s, 20000, 15000, now);
+	cr_assert_eq(state_held(&s, now), 15000);
+	while (s.health == DOWN)
+		state_result(&s, &rules, true, now++);
+	cr_assert_eq(now - 1, 15100);
+	cr_assert_eq(state_held(&s, now), 0);
+	for (size_t n = 0; n < 2; n++) {
+		state_init(&s, known[n], now);
+		state_remember(&s, 10000, 0, now);
+		for (__u32 k = 0; s.health == DOWN && k < rules.rise; k++)
+			state_result(&s, &rules, true, now);
+		cr_assert_eq(s.health, UP);
+		for (__u32 k = 0; k < rules.fall; k++)
+			state_result(&s, &rules, false, now);
+		cr_assert_eq(state_held(&s, now), 20000);
+	}
+	/* A clock that was set back holds nobody for ever. */
+	state_init(&s, DOWN, now);
+	state_remember(&s, 20000, 1000000, now);
+	cr_assert_eq(state_held(&s, now), 20000);
+}
+
 Test(health_state, the_hold_down_is_forgotten_after_quiet)
 {
 	struct state s;

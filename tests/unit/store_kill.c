@@ -125,7 +125,7 @@ static void change(struct instance *i, const char *name)
 	store_change(i, kind_named(name)->edit, 0);
 }
 
-Test(store_kill, every_kind, .timeout = 60)
+Test(store_kill, every_kind, .timeout = 240)
 {
 	for (size_t k = 0; k < kinds_count; k++) {
 		current = &kinds[k];
