@@ -54,7 +54,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	view[n++] = (struct map_view){"drops",	   "a service's drops by reason (poise stats)",
 				      NULL,	   sizeof(struct poise_drops),
 				      m->services, NULL};
-	VIEW(latencies, "a backend's latencies", i->latencies, m->members, print_latency);
+	VIEW(latencies, "a backend's latencies", instance_latencies(i, 0, m->members), m->members,
+	     print_latency);
 	VIEW(rates, "a backend's rates", i->rates, m->members, print_rate);
 	VIEW(checks, "what a backend's last check found", i->checks, m->members, print_check);
 	VIEW(events, "what happened (poise events)", i->events, POISE_EVENT_RING, print_event);

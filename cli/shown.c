@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "../maps/clock.h"
+#include "../maps/table.h"
 #include "service_notes.h"
 #include "show.h"
 
@@ -60,7 +61,7 @@ static void gather_backend(struct cli *c, const struct config_service *svc,
 	gather_fade(c, svc, b);
 	b->flows_known = cli_flows_known(svc);
 	instance_member_stats(c->instance, m->id, &b->stats);
-	b->latency = latency_tell(&c->instance->latencies[m->id]);
+	b->latency = latency_tell(instance_latencies(c->instance, m->id, 1));
 	if (config_is_checked(svc, m))
 		instance_check_result(c->instance, m->id, &b->check);
 }

@@ -4,6 +4,7 @@
 
 #include "../maps/instance.h"
 #include "../maps/memory.h"
+#include "../maps/table.h"
 #include "favour.h"
 
 #define WHOLE (1ull << 32)
@@ -91,7 +92,7 @@ static void want_by_latency(const struct instance *i, const struct config_servic
 	__u32 *felt = memory_alloc(svc->members * sizeof(*felt));
 
 	for (size_t m = 0; m < svc->members; m++)
-		line[m] = &i->latencies[svc->member[m].id];
+		line[m] = instance_latencies(i, svc->member[m].id, 1);
 	if (favour_felt(line, svc->members, ns, felt))
 		favour_words(felt, svc->members, want);
 	free(line);

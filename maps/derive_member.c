@@ -5,6 +5,7 @@
  */
 #include "derive.h"
 #include "fade.h"
+#include "table.h"
 
 /* A gauge counts one member's flows: an id's new owner begins at nothing. Nobody counts under an
  * id whose service is 0 and that no flow word names. */
@@ -27,7 +28,7 @@ static void clear_counters(struct instance *i, __u16 id)
 	store32((__u32 *)&i->held[id], 0);
 	store_words(&i->rates[id], &rate, sizeof(rate));
 	store_words(&i->checks[id], &check, sizeof(check));
-	store_words(&i->latencies[id], &latency, sizeof(latency));
+	store_words(instance_latencies(i, id, 1), &latency, sizeof(latency));
 }
 
 /* Who has a limit is counted before packets ask, and until none does. */

@@ -115,6 +115,7 @@ static int check_size(const struct instance *i, const struct instance_map *map, 
 static int open_map(struct instance *i, const struct instance_map *map, struct poise_error *err)
 {
 	int fd = open_pin(i, map->name, err);
+	struct map_windows **windows;
 	void *memory;
 
 	if (fd < 0)
@@ -123,8 +124,10 @@ static int open_map(struct instance *i, const struct instance_map *map, struct p
 		close(fd);
 		return -1;
 	}
-	if (sizes_is_table(map)) {
-		if (!table_reserve(i, fd, sizes_bytes(i, map)))
+	windows = sizes_windows(i, map);
+	if (windows) {
+		*windows = windows_reserve(fd, sizes_bytes(i, map), sizes_field(i, map));
+		if (*windows)
 			return 0;
 		close(fd);
 		return poise_fail_errno(err, "cannot map %s/%s", i->dir, map->name);
@@ -223,7 +226,15 @@ void instance_close(struct instance *i)
 	/* meta last: it says how large the others are */
 	if (!i->anonymous)
 		flow_table_close(i);
-	table_release(i);
+	windows_release(i->table_windows);
+	windows_release(i->latency_windows);
+	windows_release(i->way_windows);
+	if (i->table_windows)
+		i->table = NULL;
+	if (i->latency_windows)
+		i->latencies = NULL;
+	if (i->way_windows)
+		i->ways = NULL;
 	for (size_t m = instance_maps_count; m-- > 0;)
 		if (*sizes_field(i, &instance_maps[m]))
 			munmap(*sizes_field(i, &instance_maps[m]),

@@ -35,8 +35,8 @@ struct instance {
 	__u32 *listener_seeds;
 	struct poise_service *services;
 	struct poise_member *members;
-	__u32 *table;		       /* by instance_table(), table.h */
-	struct table_windows *windows; /* which of it are mapped; NULL: all */
+	__u32 *table;			   /* by instance_table(), table.h */
+	struct map_windows *table_windows; /* which of it are mapped; NULL: all */
 	struct poise_path *paths;
 	struct poise_bucket *flows;
 	struct poise_bucket *flows_beside;  /* while the flow table is resized; else NULL */
@@ -56,10 +56,12 @@ struct instance {
 	struct poise_bound *bounds;
 	struct poise_probe *probes;
 	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups */
-	struct poise_way *ways;
+	struct poise_way *ways;	  /* instance_map_all() */
+	struct map_windows *way_windows;
 	struct poise_bucket *links;
 	struct poise_bucket *ports;
-	struct poise_latency *latencies;
+	struct poise_latency *latencies; /* by instance_latency(), table.h */
+	struct map_windows *latency_windows;
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */

@@ -154,9 +154,13 @@ bool sizes_is_flows(const struct instance_map *map)
 	return map->field == offsetof(struct instance, flows);
 }
 
-bool sizes_is_table(const struct instance_map *map)
+struct map_windows **sizes_windows(struct instance *i, const struct instance_map *map)
 {
-	return map->field == offsetof(struct instance, table);
+	if (map->field == offsetof(struct instance, table))
+		return &i->table_windows;
+	if (map->field == offsetof(struct instance, latencies))
+		return &i->latency_windows;
+	return map->field == offsetof(struct instance, ways) ? &i->way_windows : NULL;
 }
 
 __u32 sizes_held(const struct instance *i, const struct instance_map *map)

@@ -25,8 +25,9 @@ size_t sizes_bytes(const struct instance *i, const struct instance_map *map);
 __u32 sizes_cpus(void);
 /* The one whose pin and size may change (flow_table.h). */
 bool sizes_is_flows(const struct instance_map *map);
-/* The one that is mapped by windows (table.h). */
-bool sizes_is_table(const struct instance_map *map);
+/* Where the windows of a map are kept that is mapped by them (table.h); NULL: it is mapped whole.
+ */
+struct map_windows **sizes_windows(struct instance *i, const struct instance_map *map);
 
 static inline void **sizes_field(struct instance *i, const struct instance_map *map)
 {

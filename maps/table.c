@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Mapping the pool of tables by windows (table.h): its addresses are reserved as a whole, a window
- * is laid over its part of them when an entry in it is first asked for.
+ * Mapping by windows (table.h): a map's addresses are reserved as a whole, a window is laid over
+ * its part of them when something in it is first asked for.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,60 +13,79 @@
 /* 2^18 entries: the two tables of the largest automatic size, so that most services lie in one. */
 #define WINDOW ((size_t)1 << 20)
 
-struct table_windows {
+struct map_windows {
 	int fd;
 	size_t bytes;
+	char *memory;
 	bool mapped[];
 };
 
-int table_reserve(struct instance *i, int fd, size_t bytes)
+struct map_windows *windows_reserve(int fd, size_t bytes, void **memory)
 {
 	size_t windows = (bytes + WINDOW - 1) / WINDOW;
-	void *memory =
-		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct map_windows *w;
 
-	if (memory == MAP_FAILED)
-		return -1;
-	i->windows = calloc(1, sizeof(*i->windows) + windows * sizeof(i->windows->mapped[0]));
-	if (!i->windows)
+	*memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (*memory == MAP_FAILED) {
+		*memory = NULL;
+		return NULL;
+	}
+	w = calloc(1, sizeof(*w) + windows * sizeof(w->mapped[0]));
+	if (!w)
 		abort();
-	i->windows->fd = fd;
-	i->windows->bytes = bytes;
-	i->table = memory;
-	return 0;
+	w->fd = fd;
+	w->bytes = bytes;
+	w->memory = *memory;
+	return w;
 }
 
-void table_release(struct instance *i)
+void windows_release(struct map_windows *w)
 {
-	if (!i->windows)
+	if (!w)
 		return;
-	munmap(i->table, i->windows->bytes);
-	close(i->windows->fd);
-	free(i->windows);
-	i->table = NULL;
-	i->windows = NULL;
+	munmap(w->memory, w->bytes);
+	close(w->fd);
+	free(w);
 }
 
-static void lay(const struct instance *i, size_t window)
+static void lay(struct map_windows *w, size_t window)
 {
-	struct table_windows *w = i->windows;
 	size_t from = window * WINDOW;
 	size_t size = w->bytes - from < WINDOW ? w->bytes - from : WINDOW;
 
-	if (mmap((char *)i->table + from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 w->fd, (off_t)from) == MAP_FAILED)
+	if (mmap(w->memory + from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, w->fd,
+		 (off_t)from) == MAP_FAILED)
 		abort(); /* of a map that is open, into addresses that are ours: no memory */
 	w->mapped[window] = true;
 }
 
+/* So that bytes from, ... to - 1 may be used. */
+static void need(struct map_windows *windows, size_t from, size_t to)
+{
+	if (!windows)
+		return;
+	for (size_t w = from / WINDOW; w * WINDOW < to && w * WINDOW < windows->bytes; w++)
+		if (!windows->mapped[w])
+			lay(windows, w);
+}
+
 __u32 *instance_table(const struct instance *i, __u32 at, __u32 n)
 {
-	size_t from = (size_t)at * sizeof(*i->table), to = from + (size_t)n * sizeof(*i->table);
-
-	if (i->windows)
-		for (size_t w = from / WINDOW; w * WINDOW < to && w * WINDOW < i->windows->bytes;
-		     w++)
-			if (!i->windows->mapped[w])
-				lay(i, w);
+	need(i->table_windows, (size_t)at * sizeof(*i->table),
+	     ((size_t)at + n) * sizeof(*i->table));
 	return i->table + at;
+}
+
+struct poise_latency *instance_latencies(const struct instance *i, __u32 member, __u32 n)
+{
+	need(i->latency_windows, (size_t)member * sizeof(*i->latencies),
+	     ((size_t)member + n) * sizeof(*i->latencies));
+	return &i->latencies[member];
+}
+
+void instance_map_all(const struct instance *i)
+{
+	need(i->table_windows, 0, SIZE_MAX);
+	need(i->latency_windows, 0, SIZE_MAX);
+	need(i->way_windows, 0, SIZE_MAX);
 }

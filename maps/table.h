@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The pool of tables, mapped as it is used. It is the largest map (128 MB by default) and most
- * commands look at the table of one service or none; the kernel fills the page tables of all that
- * is mapped, some 10 ms of CPU for the whole of it.
+ * Maps that are mapped as they are used: the pool of tables (128 MB by default), latencies
+ * (27 MB), and mode nat's ways, which only programs read. Most commands look at those of one
+ * service or none; the kernel fills the page tables of all that is mapped, some 10 ms of CPU for
+ * the pool.
  */
 #ifndef POISE_MAPS_TABLE_H
 #define POISE_MAPS_TABLE_H
@@ -13,9 +14,14 @@
  * closed. They must lie inside the pool. */
 __u32 *instance_table(const struct instance *i, __u32 at, __u32 n);
 
-/* Reserves room for the pool, whose map is fd (owned by the instance from now on): -1 with errno.
- * An instance that maps its pool itself (instance_anonymous) does not call this. */
-int table_reserve(struct instance *i, int fd, size_t bytes);
-void table_release(struct instance *i);
+struct poise_latency *instance_latencies(const struct instance *i, __u32 member, __u32 n);
+/* For who goes by all maps at once. */
+void instance_map_all(const struct instance *i);
+
+/* Reserves addresses for a map, at *memory: NULL with errno, else fd is owned by what is returned.
+ * An instance that maps all (instance_anonymous) has none. */
+struct map_windows *windows_reserve(int fd, size_t bytes, void **memory);
+/* NULL is fine. */
+void windows_release(struct map_windows *w);
 
 #endif

@@ -135,7 +135,7 @@ void *store_image(const struct instance *i)
 	char *image = malloc(image_size(i)), *at = image;
 
 	cr_assert(image);
-	instance_table(i, 0, i->meta->table_slots);
+	instance_map_all(i);
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		size_t size = image_bytes(i, &instance_maps[m]);
 
@@ -149,7 +149,7 @@ void store_restore(struct instance *i, const void *image)
 {
 	const char *at = image;
 
-	instance_table(i, 0, i->meta->table_slots);
+	instance_map_all(i);
 	for (size_t m = 0; m < instance_maps_count; m++) {
 		size_t size = image_bytes(i, &instance_maps[m]);
 
