@@ -6,6 +6,7 @@
 
 #include "flows.h"
 #include "tabular.h"
+#include "../maps/table.h"
 
 #define PARTLY_NAMES 3 /* services named in a line; more are counted */
 
@@ -197,7 +198,7 @@ char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT])
 			 poise_format_endpoint(&s->client, (__u16)s->ports, client, sizeof(client)),
 			 poise_format_endpoint(&s->address, (__u16)(s->ports >> 16), address,
 					       sizeof(address)),
-			 poise_format_endpoint(&c->instance->ways[slot].source,
+			 poise_format_endpoint(&instance_ways(c->instance, slot, 1)->source,
 					       htons((__u16)(slot % POISE_PORTS)), source,
 					       sizeof(source)));
 	return buf;
@@ -209,7 +210,7 @@ void flow_source_json(const struct cli *c, __u32 slot, struct json_object *o)
 
 	if (slot)
 		json_add_known(o, "source",
-			       poise_format_endpoint(&c->instance->ways[slot].source,
+			       poise_format_endpoint(&instance_ways(c->instance, slot, 1)->source,
 						     htons((__u16)(slot % POISE_PORTS)), text,
 						     sizeof(text)));
 }

@@ -56,7 +56,7 @@ struct instance {
 	struct poise_bound *bounds;
 	struct poise_probe *probes;
 	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups */
-	struct poise_way *ways;	  /* instance_map_all() */
+	struct poise_way *ways;	  /* by instance_ways(), table.h */
 	struct map_windows *way_windows;
 	struct poise_bucket *links;
 	struct poise_bucket *ports;

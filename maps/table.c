@@ -83,6 +83,13 @@ struct poise_latency *instance_latencies(const struct instance *i, __u32 member,
 	return &i->latencies[member];
 }
 
+struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n)
+{
+	need(i->way_windows, (size_t)slot * sizeof(*i->ways),
+	     ((size_t)slot + n) * sizeof(*i->ways));
+	return &i->ways[slot];
+}
+
 void instance_map_all(const struct instance *i)
 {
 	need(i->table_windows, 0, SIZE_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Maps that are mapped as they are used: the pool of tables (128 MB by default), latencies
- * (27 MB), and mode nat's ways, which only programs read. Most commands look at those of one
+ * (27 MB), and mode nat's ways. Most commands look at those of one
  * service or none; the kernel fills the page tables of all that is mapped, some 10 ms of CPU for
  * the pool.
  */
@@ -15,6 +15,7 @@
 __u32 *instance_table(const struct instance *i, __u32 at, __u32 n);
 
 struct poise_latency *instance_latencies(const struct instance *i, __u32 member, __u32 n);
+struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n);
 /* For who goes by all maps at once. */
 void instance_map_all(const struct instance *i);
 
