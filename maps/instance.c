@@ -229,12 +229,15 @@ void instance_close(struct instance *i)
 	windows_release(i->table_windows);
 	windows_release(i->latency_windows);
 	windows_release(i->way_windows);
+	windows_release(i->link_windows);
 	if (i->table_windows)
 		i->table = NULL;
 	if (i->latency_windows)
 		i->latencies = NULL;
 	if (i->way_windows)
 		i->ways = NULL;
+	if (i->link_windows)
+		i->links = NULL;
 	for (size_t m = instance_maps_count; m-- > 0;)
 		if (*sizes_field(i, &instance_maps[m]))
 			munmap(*sizes_field(i, &instance_maps[m]),

@@ -160,6 +160,8 @@ struct map_windows **sizes_windows(struct instance *i, const struct instance_map
 		return &i->table_windows;
 	if (map->field == offsetof(struct instance, latencies))
 		return &i->latency_windows;
+	if (map->field == offsetof(struct instance, links))
+		return &i->link_windows;
 	return map->field == offsetof(struct instance, ways) ? &i->way_windows : NULL;
 }
 

@@ -95,4 +95,5 @@ void instance_map_all(const struct instance *i)
 	need(i->table_windows, 0, SIZE_MAX);
 	need(i->latency_windows, 0, SIZE_MAX);
 	need(i->way_windows, 0, SIZE_MAX);
+	need(i->link_windows, 0, SIZE_MAX);
 }

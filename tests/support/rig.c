@@ -17,6 +17,7 @@
 
 #include "loader/attach/attach.h"
 #include "maps/text.h"
+#include "maps/table.h"
 #include "rig.h"
 #include "tests/support/driver.skel.h"
 
@@ -396,6 +397,7 @@ static void forget_slots(struct instance *i)
 		for (__u32 p = i->meta->nat_low; p <= i->meta->nat_high; p++)
 			i->slots[group * POISE_PORTS + p].head = 0;
 	}
+	instance_map_all(i);
 	if (i->meta->groups)
 		memset(i->links, 0, POISE_LINK_BUCKETS(i->meta->groups) * sizeof(*i->links));
 }
