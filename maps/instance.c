@@ -140,6 +140,16 @@ static int open_map(struct instance *i, const struct instance_map *map, struct p
 	return 0;
 }
 
+static void close_map(struct instance *i, const struct instance_map *map)
+{
+	struct map_windows **windows = sizes_windows(i, map);
+
+	if (*sizes_field(i, map))
+		munmap(*sizes_field(i, map), sizes_bytes(i, map));
+	if (windows)
+		windows_release(*windows);
+}
+
 static int check_identity(const struct instance *i, const char *root, const char *name,
 			  struct poise_error *err)
 {
@@ -226,22 +236,8 @@ void instance_close(struct instance *i)
 	/* meta last: it says how large the others are */
 	if (!i->anonymous)
 		flow_table_close(i);
-	windows_release(i->table_windows);
-	windows_release(i->latency_windows);
-	windows_release(i->way_windows);
-	windows_release(i->link_windows);
-	if (i->table_windows)
-		i->table = NULL;
-	if (i->latency_windows)
-		i->latencies = NULL;
-	if (i->way_windows)
-		i->ways = NULL;
-	if (i->link_windows)
-		i->links = NULL;
 	for (size_t m = instance_maps_count; m-- > 0;)
-		if (*sizes_field(i, &instance_maps[m]))
-			munmap(*sizes_field(i, &instance_maps[m]),
-			       sizes_bytes(i, &instance_maps[m]));
+		close_map(i, &instance_maps[m]);
 	if (i->devmap_fd >= 0)
 		close(i->devmap_fd);
 	if (i->drops_fd >= 0)

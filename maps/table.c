@@ -43,7 +43,6 @@ void windows_release(struct map_windows *w)
 {
 	if (!w)
 		return;
-	munmap(w->memory, w->bytes);
 	close(w->fd);
 	free(w);
 }

@@ -22,7 +22,7 @@ void instance_map_all(const struct instance *i);
 /* Reserves addresses for a map, at *memory: NULL with errno, else fd is owned by what is returned.
  * An instance that maps all (instance_anonymous) has none. */
 struct map_windows *windows_reserve(int fd, size_t bytes, void **memory);
-/* NULL is fine. */
+/* But for the addresses, which are unmapped like any map's. NULL is fine. */
 void windows_release(struct map_windows *w);
 
 #endif
