@@ -15,14 +15,14 @@ static bool is_drained(const struct instance *i, const struct config_service *sv
 	       !strcmp(instance_member_state(i, svc, m), "drained");
 }
 
-/* Whoever was drained before we began to look has been told of. */
+/* A drain is told of once; it is known by when it began, since ids are given again. */
 static void look(struct drained *d, struct instance *i, const struct config_service *svc,
 		 const struct config_member *m)
 {
-	bool was = d->known[m->id], is = is_drained(i, svc, m);
-
-	d->known[m->id] = is;
-	if (is && !was && d->begun && !config_drain_ended(m))
+	if (d->known[m->id] == m->conf.since || !is_drained(i, svc, m))
+		return;
+	d->known[m->id] = m->conf.since;
+	if (d->begun && !config_drain_ended(m))
 		events_backend(i, POISE_EVENT_DRAINED, m->id, "no flow is left");
 }
 
@@ -32,7 +32,7 @@ void drained_look(struct drained *d, struct instance *i, const struct config *cf
 		d->known = calloc(i->meta->members, sizeof(*d->known));
 	if (!d->known)
 		abort();
-	for (size_t s = 0; s < cfg->services; s++)
+	for (size_t s = 0; cfg && s < cfg->services; s++)
 		for (size_t m = 0; m < cfg->service[s]->members; m++)
 			look(d, i, cfg->service[s], &cfg->service[s]->member[m]);
 	d->begun = true;

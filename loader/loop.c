@@ -93,8 +93,7 @@ static void on_second(uv_timer_t *timer)
 			rate_member(p, p->fold.range[r].first + k);
 	p->follow.news++; /* neighbours to ask again, routes that are old */
 	devices_filters(p->instance);
-	if (p->follow.cfg)
-		drained_look(&p->drained, p->instance, p->follow.cfg);
+	drained_look(&p->drained, p->instance, p->follow.cfg);
 	say_status(p);
 	if (!stands(p->instance)) {
 		settle_removed(&p->settle, &p->follow);
@@ -215,6 +214,7 @@ int loop_run(struct poised *p, struct poise_error *err)
 	signal_start(p, &p->interrupt, on_stop, SIGINT);
 
 	on_fold(&p->fold_timer); /* next hops are asked for before we say that we are ready */
+	drained_look(&p->drained, p->instance, p->follow.cfg);
 	sd_notify(0, "READY=1");
 	log_line(LOG_LEVEL_NOTICE, "ready");
 	uv_run(&p->loop, UV_RUN_DEFAULT);

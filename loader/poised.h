@@ -133,11 +133,12 @@ void herald_close(struct herald *h, const struct config *cfg);
 
 /* ---- drained: backends whose last flow is gone ------------------------------------------------*/
 struct drained {
-	bool *known; /* [meta.members] as of the last look */
+	__u64 *known; /* [meta.members] when the drain began that was last seen to end */
 	bool begun;
 };
 
-/* Once a second. cfg is in force. */
+/* Once a second, and when poised begins: who is drained by then was so before. cfg is in force, or
+ * NULL. */
 void drained_look(struct drained *d, struct instance *i, const struct config *cfg);
 void drained_free(struct drained *d);
 
