@@ -324,14 +324,11 @@ __noinline int slot_rest(__u32 at, __u32 seconds)
 	return 0;
 }
 
-/* Frees a slot that has this head; nobody may find it any more. */
-static __always_inline bool slot_free(__u32 at, struct poise_slot *s, __u64 head)
+/* Frees a slot that has this head, but for its port: nobody finds it any more. */
+static __always_inline bool slot_free(struct poise_slot *s, __u64 head)
 {
 	/* The count stays: what had seen the old flow must not take the next for it. */
-	if (!flow_swap(&s->head, head, head & ~(POISE_SLOT_FILLED - 1), 0))
-		return false;
-	ports_give(at / POISE_PORTS, at % POISE_PORTS);
-	return true;
+	return flow_swap(&s->head, head, head & ~(POISE_SLOT_FILLED - 1), 0);
 }
 
 #endif

@@ -69,6 +69,24 @@ static __always_inline bool sweep_slot_dead(__u64 head, __u32 seconds)
 	       stamp_expired(head, slot_timeout(rec, head), seconds);
 }
 
+/* A flow that goes on at the last moment keeps its link, and nobody has the port before the link is
+ * gone. */
+static __always_inline bool sweep_slot_free(__u32 at, struct poise_slot *slot, __u64 head)
+{
+	if (!slot_free(slot, head))
+		return false;
+	link_drop(slot_hash(slot, flow_is_udp(head)), at);
+	ports_give(at / POISE_PORTS, at % POISE_PORTS);
+	return true;
+}
+
+static __always_inline bool sweep_slot_rest(const struct sweep *s, __u32 at,
+					    struct poise_slot *slot, __u64 head)
+{
+	link_drop(slot_hash(slot, flow_is_udp(head)), at);
+	return slot_rest(at, s->seconds);
+}
+
 /* One that is over is free again, or, by force, rests. */
 static __always_inline void sweep_slot(struct sweep *s, __u32 at)
 {
@@ -78,14 +96,11 @@ static __always_inline void sweep_slot(struct sweep *s, __u32 at)
 
 	if (!slot || state == POISE_FLOW_FREE || state == POISE_SLOT_FILLING)
 		return;
-	if (s->io.kind != POISE_SWEEP_FORCE ? sweep_slot_dead(head, s->seconds)
-					    : slot_found(head) && sweep_frees(s, head)) {
-		link_drop(slot_hash(slot, flow_is_udp(head)), at);
-		if (s->io.kind == POISE_SWEEP_FORCE ? slot_rest(at, s->seconds)
-						    : slot_free(at, slot, head)) {
-			s->io.freed++;
-			return;
-		}
+	if (s->io.kind == POISE_SWEEP_FORCE
+		    ? slot_found(head) && sweep_frees(s, head) && sweep_slot_rest(s, at, slot, head)
+		    : sweep_slot_dead(head, s->seconds) && sweep_slot_free(at, slot, head)) {
+		s->io.freed++;
+		return;
 	}
 	if (!slot_found(head))
 		return;

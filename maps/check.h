@@ -35,5 +35,7 @@ void check_paths(struct check *c);
 void check_flows(struct check *c);
 /* ports.c */
 void check_ports(struct check *c);
+/* check_slots.c */
+void check_slots(struct check *c);
 
 #endif

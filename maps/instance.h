@@ -58,7 +58,7 @@ struct instance {
 	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups */
 	struct poise_way *ways;	  /* by instance_ways(), table.h */
 	struct map_windows *way_windows;
-	struct poise_bucket *links; /* by instance_map_all(), table.h: only programs read them */
+	struct poise_bucket *links; /* by instance_links(), table.h */
 	struct map_windows *link_windows;
 	struct poise_bucket *ports;
 	struct poise_latency *latencies; /* by instance_latency(), table.h */

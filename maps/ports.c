@@ -12,8 +12,7 @@
 #include "sizes.h"
 #include "store.h"
 
-/* Word `word` of a bitmap of the map: a group's, or one of POISE_PORTS_* after the last. */
-static __u64 *word_at(const struct instance *i, __u32 map, __u32 word)
+__u64 *instance_ports_word(const struct instance *i, __u32 map, __u32 word)
 {
 	return &i->ports[map * POISE_PORT_VALUES + word / POISE_BUCKET_WORDS]
 			.word[word % POISE_BUCKET_WORDS];
@@ -21,7 +20,7 @@ static __u64 *word_at(const struct instance *i, __u32 map, __u32 word)
 
 static __u64 *bitmap(const struct instance *i, enum poise_ports which, __u32 word)
 {
-	return word_at(i, i->meta->groups + which, word);
+	return instance_ports_word(i, i->meta->groups + which, word);
 }
 
 static void bar(__u64 wanted[POISE_PORT_WORDS], __u32 port)
@@ -61,8 +60,8 @@ static void settle_memory(struct instance *i)
 		*barred = *bitmap(i, POISE_PORTS_WANTED, w);
 		for (__u32 group = 0; group < i->meta->groups; group++) {
 			const struct poise_slot *slot = &i->slots[group * POISE_PORTS + w * 64];
-			__u64 *bits = word_at(i, group, w);
-			__u64 *sum = word_at(i, group, POISE_PORT_WORDS + w / 64);
+			__u64 *bits = instance_ports_word(i, group, w);
+			__u64 *sum = instance_ports_word(i, group, POISE_PORT_WORDS + w / 64);
 
 			*bits |= *barred;
 			for (int k = 0; k < 64; k++)

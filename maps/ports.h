@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which ports packets of mode nat are sent from (maps/nat.h). Lock held for both. */
+/* Which ports packets of mode nat are sent from (maps/nat.h). Lock held for all that
+ * changes something. */
 #ifndef POISE_PORTS_H
 #define POISE_PORTS_H
 
 #include "instance.h"
+
+/* Word `word` of one of the map's bitmaps: a group's, or, after the last of these, one of enum
+ * poise_ports. POISE_PORT_WORDS have a bit a port, POISE_PORT_SUMMARY after them a bit a word. */
+__u64 *instance_ports_word(const struct instance *i, __u32 map, __u32 word);
 
 /* Bars what no slot may have: ports outside the limits', those of listeners, those that the host
  * uses; and says whether packets may come back at all. Part of deriving. */

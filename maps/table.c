@@ -89,6 +89,14 @@ struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n)
 	return &i->ways[slot];
 }
 
+struct poise_bucket *instance_links(const struct instance *i)
+{
+	if (!i->meta->groups)
+		return NULL;
+	need(i->link_windows, 0, SIZE_MAX);
+	return i->links;
+}
+
 void instance_map_all(const struct instance *i)
 {
 	need(i->table_windows, 0, SIZE_MAX);

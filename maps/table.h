@@ -16,6 +16,8 @@ __u32 *instance_table(const struct instance *i, __u32 at, __u32 n);
 
 struct poise_latency *instance_latencies(const struct instance *i, __u32 member, __u32 n);
 struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n);
+/* All of mode nat's; none: NULL. */
+struct poise_bucket *instance_links(const struct instance *i);
 /* For who goes by all maps at once. */
 void instance_map_all(const struct instance *i);
 

@@ -77,7 +77,7 @@ void native_commit(struct native *n)
 			set_nexthop(n, &n->cfg->service[s]->member[m]);
 }
 
-void native_open(struct native *n, const char *yaml, __u32 flow_slots)
+void native_open_groups(struct native *n, const char *yaml, __u32 flow_slots, __u32 groups)
 {
 	struct config_limits limits = {
 		.services = NATIVE_SERVICES,
@@ -87,7 +87,7 @@ void native_open(struct native *n, const char *yaml, __u32 flow_slots)
 		.table_slots = 1 << 18,
 		.paths = 8,
 		.ranges = 1024,
-		.nat_groups = 1,
+		.nat_groups = groups,
 		.nat_low = NATIVE_PORT_LOW,
 		.nat_high = NATIVE_PORT_HIGH,
 	};
@@ -104,6 +104,11 @@ void native_open(struct native *n, const char *yaml, __u32 flow_slots)
 	run_use(n->i);
 	run_set_seconds(1);
 	run_set_cpu(0);
+}
+
+void native_open(struct native *n, const char *yaml, __u32 flow_slots)
+{
+	native_open_groups(n, yaml, flow_slots, 1);
 }
 
 void native_close(struct native *n)

@@ -15,7 +15,7 @@
 #define NATIVE_MTU	1500
 #define NATIVE_SERVICES 15
 #define NATIVE_BACKENDS 255
-/* Ports of mode nat, of one group. */
+/* Ports of mode nat, of one group unless said. */
 #define NATIVE_PORT_LOW	 20000
 #define NATIVE_PORT_HIGH 20999
 
@@ -28,6 +28,8 @@ struct native {
  * with two tags out of another device, all others one by NATIVE_DEVICE. flow_slots words of flows.
  */
 void native_open(struct native *n, const char *yaml, __u32 flow_slots);
+/* The same with so many groups of ports. */
+void native_open_groups(struct native *n, const char *yaml, __u32 flow_slots, __u32 groups);
 void native_close(struct native *n);
 /* The same for tests of one service, "web", from second NATIVE_T0 on; returns its id. */
 #define NATIVE_T0 1000
