@@ -41,7 +41,7 @@ DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
-BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats)
+BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare)
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -53,7 +53,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -98,7 +98,7 @@ $(B)/%.o: %.c $(B)/flags
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Whoever may include a skeleton waits for all of them the first time.
-$(call src,loader/attach/*.c bench/*.c tests/*/*.c): | $(SKEL)
+$(call src,loader/attach/*.c bench/*.c bench/*/*.c tests/*/*.c): | $(SKEL)
 
 # Generated code is bpftool's: clang-tidy keeps out of it.
 define SKELETON
@@ -121,6 +121,7 @@ $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLI
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
 
 $(B)/tests/unit/bench_tail $(B)/tests/e2e/bench: $(addprefix $(B)/bench/tail/,cells.o claims.o)
+$(B)/tests/unit/bench_compare: $(addprefix $(B)/bench/,compare/pairs.o compare/require.o sample.o)
 $(addprefix $(B)/tests/,unit/bench_load unit/bench_sample unit/bench_tail e2e/bench): $(LOADLIB)
 
 # The lab's own programs; each is its file and the nouns it uses.
@@ -235,6 +236,17 @@ $(B)/bench/datapath: $(B)/bench/measure.o $(B)/bench/sample.o
 $(B)/bench/native: $(NATIVE)
 $(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Two revisions, their objects in turns: bench/compare/run builds them.
+COMPARE	:= $(addprefix $(B)/bench/compare/,compare standby)
+$(B)/bench/compare/compare: $(addprefix $(B)/bench/,compare/side.o compare/pairs.o compare/require.o sample.o)
+$(B)/bench/compare/standby: $(B)/bench/measure.o $(B)/bench/sample.o \
+	$(call src,bench/row.c bench/balancer.c) $(LIBS)
+$(COMPARE): %: %.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
+	@bench/compare/run
 
 bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, as a table and JSON
 	@mkdir -p bench/results

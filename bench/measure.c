@@ -167,6 +167,25 @@ int measure_warm(struct measure *m, const struct row *row, int prog_fd)
 	return drive(&m->cpu[0], row, prog_fd, false, packets, &verdict) < 0 ? -1 : 0;
 }
 
+static __u32 verdict_of(const struct row *row)
+{
+	return row->service == ROW_NOBODY ? XDP_PASS : XDP_TX;
+}
+
+int measure_once(struct measure *m, const struct row *row, int prog_fd, bool first, __u32 packets,
+		 double *ns, bool *as_expected)
+{
+	struct cpu *c = &m->cpu[0];
+	__u32 verdict = XDP_ABORTED;
+
+	c->skel->bss->state.unexpected = 0;
+	*ns = drive(c, row, prog_fd, first, packets, &verdict);
+	/* The first packet comes straight from us and has not grown yet. */
+	*as_expected = verdict == verdict_of(row) &&
+		       c->skel->bss->state.unexpected <= (row->growth ? 1 : 0);
+	return *ns < 0 ? -1 : 0;
+}
+
 /* A CPU's rounds: of the row, and of what it is compared with. */
 struct rounds {
 	const struct cpu *cpu;
@@ -182,7 +201,7 @@ struct rounds {
 
 static void half(struct rounds *r, const struct row *row, int prog_fd, double *ns)
 {
-	const __u32 wanted = r->row->service == ROW_NOBODY ? XDP_PASS : XDP_TX;
+	const __u32 wanted = verdict_of(r->row);
 	__u32 verdict = XDP_ABORTED;
 
 	if (r->together)

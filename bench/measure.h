@@ -34,5 +34,9 @@ int measure_warm(struct measure *m, const struct row *row, int prog_fd);
 /* One run of `rounds` interleaved rounds. -1: interrupted or refused (errno). */
 int measure_run(struct measure *m, const struct row *row, int prog_fd, unsigned int rounds,
 		struct figure *out);
+/* So many packets once, of flows as they begin or as they go on: ns a packet, and whether all were
+ * treated as expected. -1: interrupted or refused (errno). */
+int measure_once(struct measure *m, const struct row *row, int prog_fd, bool first, __u32 packets,
+		 double *ns, bool *as_expected);
 
 #endif

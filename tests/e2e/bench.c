@@ -53,6 +53,53 @@ Test(bench, tail_has_a_row_for_each_policy_and_the_slow_one_shows, .init = setup
 	cr_assert(row->us[CELLS_P99] >= 5000, "%g", row->us[CELLS_P99]);
 }
 
+/* A standby that says what it is told to, NS a packet, in the words of the real one. */
+static void write_standby(const char *name, const char *ns)
+{
+	const char *said;
+	int status;
+
+	status = lab_host(
+		&said,
+		"mkdir -p %s && printf '%%s\\n' '#!/bin/sh' 'echo ready' 'while read -r "
+		"what row; do case $what in rows) echo one two;; warm) echo ok;; run) echo "
+		"%s;; esac; done' >%s/%s && chmod +x %s/%s",
+		out, ns, out, name, out, name);
+	cr_assert(status == 0, "%s", said);
+}
+
+Test(bench, compare_says_which_is_slower_and_by_its_exit_status_that_it_may_not_be, .init = setup,
+     .fini = teardown)
+{
+	const char *said;
+	int status;
+
+	write_standby("a", "100");
+	write_standby("b", "103");
+	write_standby("c", "void");
+	status = lab_host(&said, "build/bench/compare/compare %s/a %s/a 2>&1", out, out);
+	cr_assert(status == 0 && strstr(said, "PASSED: 2 of 2 metrics"), "%s", said);
+	status = lab_host(&said, "build/bench/compare/compare -l 1%% %s/a %s/b 2>&1", out, out);
+	cr_assert(status == 3 && strstr(said, "NOT passed, slower"), "%s", said);
+	status = lab_host(&said, "build/bench/compare/compare -r 'ns<=-2%%' %s/b %s/a 2>&1", out,
+			  out);
+	cr_assert(status == 0 && strstr(said, "reached, faster"), "%s", said);
+	status = lab_host(&said, "build/bench/compare/compare -r 'ns<=-5%%' %s/b %s/a 2>&1", out,
+			  out);
+	cr_assert(status == 3 && strstr(said, "NOT reached, faster"), "%s", said);
+	status = lab_host(&said, "build/bench/compare/compare -g one %s/a %s/c 2>&1", out, out);
+	cr_assert(status == 3 && strstr(said, "0 of 1 metrics as required") && strstr(said, "void"),
+		  "%s", said);
+	status = lab_host(&said, "build/bench/compare/compare %s/a /bin/false 2>&1", out);
+	cr_assert(status == 1, "%s", said);
+	status = lab_host(
+		&said,
+		"printf 'x.instructions 10\n' >%s/x && printf 'x.instructions 11\n' >%s/y && "
+		"build/bench/compare/compare -c %s/x,%s/y %s/a %s/a 2>&1",
+		out, out, out, out, out, out);
+	cr_assert(status == 3 && strstr(said, "x.instructions"), "%s", said);
+}
+
 /* A promise that nobody can keep: the ramp ends by itself, and says that it is not kept. */
 Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = teardown)
 {
