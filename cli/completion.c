@@ -157,11 +157,13 @@ static void offer_keys(const struct completing *t, int scope)
 
 static void offer_values(const struct completing *t, const struct option *o)
 {
-	for (const struct option_word *w = o->words; w && w->word; w++) {
+	const struct option *what = o->type == OPTION_OWN ? option_owned(o) : o;
+
+	for (const struct option_word *w = what->words; w && w->word; w++) {
 		if (!w->alias && !w->later)
 			offer(t, w->word, "");
 	}
-	if (o->type == OPTION_BOOL) {
+	if (what->type == OPTION_BOOL) {
 		offer(t, "yes", "");
 		offer(t, "no", "");
 	}

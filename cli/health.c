@@ -64,6 +64,14 @@ int cmd_health_set(struct cli *c)
 	return cli_end(c);
 }
 
+static bool checks_anybody(const struct config_service *svc)
+{
+	for (size_t m = 0; m < svc->members; m++)
+		if (config_is_checked(svc, &svc->member[m]))
+			return true;
+	return config_check_type(svc) != POISE_CHECK_NONE;
+}
+
 int cmd_health_off(struct cli *c)
 {
 	struct config *cfg = cli_begin_service(c);
@@ -74,8 +82,9 @@ int cmd_health_off(struct cli *c)
 	config_health_init(&svc->conf.health);
 	svc->conf.health.type = POISE_CHECK_NONE;
 	config_health_forget(svc);
-	cli_say(c, "service %s: backends are not checked any more; all count as up.",
-		svc->conf.name);
+	cli_say(c, "service %s: backends are not checked any more; all count as up%s.",
+		svc->conf.name,
+		checks_anybody(svc) ? ", but for those with a health-type of their own" : "");
 	cli_note_owner(c, svc);
 	return cli_end(c);
 }
@@ -118,7 +127,8 @@ static int choose(struct cli *c, const struct config_service *svc, struct tested
 			return -1;
 		if (!config_is_checked(svc, m))
 			return poise_fail(&c->error, POISE_E_CONFLICT,
-					  "backend %s is not checked (checked no)", word);
+					  "backend %s is not checked (%s)", word,
+					  m->conf.check_off ? "checked no" : "type none");
 		add(t, svc, m);
 		return 0;
 	}
@@ -193,7 +203,7 @@ int cmd_health_test(struct cli *c)
 	svc = cli_service(c);
 	if (!svc)
 		return -1;
-	if (config_check_type(svc) == POISE_CHECK_NONE) {
+	if (!checks_anybody(svc)) {
 		poise_fail(&c->error, POISE_E_CONFLICT, "its backends are not checked");
 		poise_error_remedy(&c->error, "poise health set %s tcp", svc->conf.name);
 		return about(c, svc);

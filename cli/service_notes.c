@@ -31,6 +31,9 @@ static bool checks_directly(const struct config_service *svc)
 
 static bool checks_nobody(const struct config_service *svc)
 {
+	for (size_t m = 0; m < svc->members; m++)
+		if (config_is_checked(svc, &svc->member[m]))
+			return false;
 	return svc->members && svc->conf.health.type == POISE_CHECK_AUTO &&
 	       config_check_type(svc) == POISE_CHECK_NONE;
 }

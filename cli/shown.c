@@ -196,11 +196,10 @@ static void add_duration(struct json_object *o, const char *key, const struct op
 		json_add_real(o, text, (double)ms / 1e3);
 }
 
-/* No limit is no number, nor is what a check does not ask for, or what is somebody else's. */
+/* No limit is no number, nor is what a check does not ask for. */
 static bool zero_is_absent(const struct option *o)
 {
-	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none") ||
-			   !strcmp(o->zero, "default"));
+	return o->zero && (o->scope == OPTION_HEALTH || !strcmp(o->zero, "none"));
 }
 
 /* A ratio has a name of its own; none is absent. */
@@ -213,6 +212,19 @@ static void add_part(struct json_object *o, const char *key, __u64 n)
 		json_add_real(o, ratio, (double)(n & ~(__u64)POISE_PART_PERCENT) / 1e2);
 	else if (n)
 		json_add_u64(o, key, n);
+}
+
+static void add_option(struct json_object *o, const struct option *opt, const void *obj);
+
+/* As the key of health that it stands in for; absent where that holds. */
+static void add_own(struct json_object *o, const struct option *opt, const void *obj)
+{
+	struct option owned = *option_owned(opt);
+	struct poise_health_conf h;
+
+	owned.key = opt->key;
+	if (option_own(opt, obj, &h))
+		add_option(o, &owned, &h);
 }
 
 /* A value of the option table: a number as such, a word as text; the key with _ for -. */
@@ -233,10 +245,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		if (n || !zero_is_absent(opt))
 			json_add_u64(o, key, n);
 		break;
-	case OPTION_DURATION:
-		if (n || !opt->zero)
-			add_duration(o, key, opt, n);
-		break;
+	case OPTION_DURATION: add_duration(o, key, opt, n); break;
 	case OPTION_PERCENT:
 		if (!n && opt->zero) /* shown_json says the one in force */
 			break;
@@ -251,6 +260,7 @@ static void add_option(struct json_object *o, const struct option *opt, const vo
 		json_object_object_add(o, key, json_ranges(option_list_const(opt, obj)));
 		break;
 	case OPTION_PART: add_part(o, key, n); break;
+	case OPTION_OWN: add_own(o, opt, obj); break;
 	default: json_add_known(o, key, option_format(opt, obj, text, sizeof(text)));
 	}
 }

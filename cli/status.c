@@ -282,15 +282,23 @@ static bool takes_probe_ports(void)
 	return takes;
 }
 
+static bool checks_by_path(const struct config_service *svc)
+{
+	union poise_addr address;
+	const char *why;
+
+	for (size_t m = 0; m < svc->members; m++)
+		if (config_check_path(svc, &svc->member[m], &address, &why))
+			return true;
+	return false;
+}
+
 static void judge_ports(const struct cli *c, struct status *s)
 {
 	const unsigned int last = POISE_PROBE_PORT + POISE_PROBE_PORTS - 1;
 
 	for (size_t k = 0; k < c->config->services; k++) {
-		const struct poise_health_conf *h = &c->config->service[k]->conf.health;
-
-		if (config_check_type(c->config->service[k]) == POISE_CHECK_NONE ||
-		    h->via != POISE_VIA_PATH)
+		if (!checks_by_path(c->config->service[k]))
 			continue;
 		if (takes_probe_ports())
 			remark(&s->notes,

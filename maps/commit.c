@@ -200,8 +200,7 @@ static void await_checks(struct commit *c)
 		struct config_service *svc = c->cfg->service[s];
 
 		/* The listener that `auto` asked at may have gone. */
-		if (svc->conf.health.type == POISE_CHECK_AUTO)
-			config_health_forget(svc);
+		config_health_forget(svc);
 		for (size_t m = 0; m < svc->members; m++) {
 			struct config_member *member = &svc->member[m];
 

@@ -286,8 +286,10 @@ enum poise_check config_check_type(const struct config_service *svc);
 /* The port that is asked of a member (NULL: of one without a port of its own), host order; 0: the
  * service listens on all. */
 __u16 config_check_port(const struct config_service *svc, const struct config_member *m);
-/* Whether the service's check has a port to ask, if it needs one. */
-int config_health_port(const struct config_service *svc, struct poise_error *err);
+/* Whether a check of this type has a port to ask (config_check_port), if it needs one. */
+int config_health_port(enum poise_check type, __u16 port, struct poise_error *err);
+/* Every key that its type has no use for to its default. */
+void config_health_fit(struct poise_health_conf *h);
 
 /* The table's size in slots: explicit, or auto by the number of configured members
  * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */

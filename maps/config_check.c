@@ -1,47 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How one backend is checked: as its service says, but for the keys that it has of its own. Such a
- * key is 0 or empty in its record where the service's holds.
+ * How one backend is checked: as its service says, but for the keys that it has of its own. With a
+ * type of its own, what its service says to another type alone is not for it.
  */
-#include <stdio.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
 
 #include "config_priv.h"
 #include "option.h"
 
-static bool has_own(const struct poise_member_conf *m)
+/* For whoever asks of every backend whether it has a key: most have none. */
+static bool has_own(const struct config_member *m)
 {
-	return m->check_port || m->check_interval || m->check_fast_interval || m->check_timeout ||
-	       m->check_rise || m->check_fall || m->check_path[0];
+	return m && m->conf.check[0];
+}
+
+/* A key of its own into *h, if it has one. */
+static bool take(const struct config_member *m, const struct option *o, struct poise_health_conf *h)
+{
+	return has_own(m) && option_own(o, &m->conf, h);
+}
+
+/* The type that was said, `auto` as it stands. */
+static enum poise_check said_type(const struct config_service *svc, const struct config_member *m)
+{
+	struct poise_health_conf h;
+
+	if (take(m, option_find(OPTION_BACKEND, "health-type"), &h))
+		return h.type;
+	return svc->conf.health.type;
+}
+
+static __u16 listener_port(const struct config_service *svc, bool tcp)
+{
+	for (int l = 0; l < svc->conf.listeners; l++)
+		if (svc->conf.listener[l].port &&
+		    (!tcp || svc->conf.listener[l].proto == IPPROTO_TCP))
+			return ntohs(svc->conf.listener[l].port);
+	return 0;
+}
+
+/* Of tcp if there is a listener of it, and a port to ask at. */
+static enum poise_check automatic(const struct config_service *svc)
+{
+	for (int l = 0; l < svc->conf.listeners; l++)
+		if (svc->conf.listener[l].proto == IPPROTO_TCP)
+			return svc->conf.health.port || listener_port(svc, true) ? POISE_CHECK_TCP
+										 : POISE_CHECK_NONE;
+	return POISE_CHECK_NONE;
+}
+
+static enum poise_check type_of(const struct config_service *svc, const struct config_member *m)
+{
+	enum poise_check said = said_type(svc, m);
+
+	return said == POISE_CHECK_AUTO ? automatic(svc) : said;
+}
+
+enum poise_check config_check_type(const struct config_service *svc)
+{
+	return type_of(svc, NULL);
 }
 
 bool config_is_checked(const struct config_service *svc, const struct config_member *m)
 {
-	return config_check_type(svc) != POISE_CHECK_NONE && !m->conf.check_off;
+	return type_of(svc, m) != POISE_CHECK_NONE && !m->conf.check_off;
 }
 
-#define OWN(field)                                                                                 \
-	if (own->check_##field)                                                                    \
-	h->field = own->check_##field
+__u16 config_check_port(const struct config_service *svc, const struct config_member *m)
+{
+	struct poise_health_conf h = {.port = svc->conf.health.port};
+
+	take(m, option_find(OPTION_BACKEND, "health-port"), &h);
+	if (h.port)
+		return h.port;
+	if (m && m->conf.port)
+		return ntohs(m->conf.port);
+	return listener_port(svc, said_type(svc, m) == POISE_CHECK_AUTO);
+}
 
 void config_check_of(const struct config_service *svc, const struct config_member *m,
 		     struct poise_health_conf *h)
 {
-	const struct poise_member_conf *own = &m->conf;
-
 	*h = svc->conf.health;
-	if (!config_is_checked(svc, m)) {
-		h->type = POISE_CHECK_NONE;
+	h->type = config_is_checked(svc, m) ? type_of(svc, m) : POISE_CHECK_NONE;
+	if (!has_own(m) || h->type == POISE_CHECK_NONE)
 		return;
-	}
-	h->type = config_check_type(svc);
-	OWN(port);
-	OWN(interval);
-	OWN(fast_interval);
-	OWN(timeout);
-	OWN(rise);
-	OWN(fall);
-	if (own->check_path[0])
-		snprintf(h->path, sizeof(h->path), "%s", own->check_path);
+	if (said_type(svc, m) != svc->conf.health.type)
+		config_health_fit(h);
+	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o))
+		if (o->type == OPTION_OWN && strcmp(o->key, "health-type") != 0)
+			take(m, o, h);
 }
 
 int config_check_validate(const struct config_service *svc, const struct config_member *m,
@@ -49,13 +99,16 @@ int config_check_validate(const struct config_service *svc, const struct config_
 {
 	struct poise_health_conf h;
 
-	if (!has_own(&m->conf))
+	if (!has_own(m))
 		return 0;
 	config_check_of(svc, m, &h);
-	/* A service that was not told of a type may be told of one with paths yet. */
-	if (svc->conf.health.type == POISE_CHECK_AUTO)
-		h.path[0] = '\0';
-	return config_health_validate(&h, err);
+	/* A service that was not told of a type may be told of one yet. */
+	if (said_type(svc, m) == POISE_CHECK_AUTO)
+		config_health_fit(&h);
+	return config_health_validate(&h, err) ||
+			       config_health_port(h.type, config_check_port(svc, m), err)
+		       ? -1
+		       : 0;
 }
 
 void config_health_forget(struct config_service *svc)

@@ -69,6 +69,13 @@ static int check_use(const struct poise_health_conf *h, const struct use *u,
 	return poise_fail(err, POISE_E_CONFLICT, "a check of type %s needs %s", type, u->key);
 }
 
+void config_health_fit(struct poise_health_conf *h)
+{
+	for (size_t u = 0; u < USES; u++)
+		if (!(uses[u].types & 1u << h->type))
+			option_set(option_find(OPTION_HEALTH, uses[u].key), h, "default", NULL);
+}
+
 static int check_times(const struct poise_health_conf *h, struct poise_error *err)
 {
 	char a[POISE_WORD_TEXT], b[POISE_WORD_TEXT];
@@ -186,31 +193,6 @@ static int check_texts(const struct poise_health_conf *h, struct poise_error *er
 	return h->regex[0] ? check_regex(h->regex, err) : 0;
 }
 
-__u16 config_check_port(const struct config_service *svc, const struct config_member *m)
-{
-	if (m && m->conf.check_port)
-		return m->conf.check_port;
-	if (svc->conf.health.port)
-		return svc->conf.health.port;
-	if (m && m->conf.port)
-		return ntohs(m->conf.port);
-	for (int l = 0; l < svc->conf.listeners; l++)
-		if (svc->conf.listener[l].port && (svc->conf.health.type != POISE_CHECK_AUTO ||
-						   svc->conf.listener[l].proto == IPPROTO_TCP))
-			return ntohs(svc->conf.listener[l].port);
-	return 0;
-}
-
-enum poise_check config_check_type(const struct config_service *svc)
-{
-	if (svc->conf.health.type != POISE_CHECK_AUTO)
-		return svc->conf.health.type;
-	for (int l = 0; l < svc->conf.listeners; l++)
-		if (svc->conf.listener[l].proto == IPPROTO_TCP)
-			return config_check_port(svc, NULL) ? POISE_CHECK_TCP : POISE_CHECK_NONE;
-	return POISE_CHECK_NONE;
-}
-
 /* Of the listeners with an address of that family, the one that clients of this port use; failing
  * that any: the way is the address's. NULL: there is none. */
 static const struct poise_listener_conf *listener_of(const struct config_service *svc, bool v4,
@@ -234,13 +216,13 @@ static const struct poise_listener_conf *listener_of(const struct config_service
 bool config_check_path(const struct config_service *svc, const struct config_member *m,
 		       union poise_addr *address, const char **why)
 {
-	const struct poise_health_conf *h = &svc->conf.health;
-	const enum poise_check type = config_check_type(svc);
 	const enum poise_mode mode = config_mode(svc, m);
 	const struct poise_listener_conf *l;
+	struct poise_health_conf h;
 
 	*why = NULL;
-	if (type == POISE_CHECK_NONE || type == POISE_CHECK_EXEC || h->via != POISE_VIA_PATH)
+	config_check_of(svc, m, &h);
+	if (h.type == POISE_CHECK_NONE || h.type == POISE_CHECK_EXEC || h.via != POISE_VIA_PATH)
 		return false;
 	if (mode != POISE_L2 && mode != POISE_IPIP && mode != POISE_GUE)
 		return false;
@@ -268,11 +250,11 @@ int config_health_validate(const struct poise_health_conf *h, struct poise_error
 	return failed ? poise_error_about(err, "health") : 0;
 }
 
-int config_health_port(const struct config_service *svc, struct poise_error *err)
+int config_health_port(enum poise_check type, __u16 port, struct poise_error *err)
 {
 	const unsigned int without = BIT(NONE) | BIT(ICMP) | BIT(EXEC) | BIT(AUTO);
 
-	if (without & 1u << svc->conf.health.type || config_check_port(svc, NULL))
+	if (port || without & 1u << type)
 		return 0;
 	poise_fail(err, POISE_E_CONFLICT, "which port? the service listens on every one");
 	poise_error_remedy(err, "say port");

@@ -72,14 +72,15 @@ static void save_ranges(const struct saver *s, const struct ranges *list)
 static void save_option(const struct saver *s, const struct option *o, const void *obj,
 			const char *before, const char *after)
 {
+	const enum option_type type = o->type == OPTION_OWN ? option_owned(o)->type : o->type;
 	char text[OPTION_TEXT];
 
 	fprintf(s->out, "%s%s: ", before, o->key);
 	option_format(o, obj, text, sizeof(text));
-	if (o->type == OPTION_RANGES)
+	if (type == OPTION_RANGES)
 		save_ranges(s, option_list_const(o, obj));
-	else if (o->type == OPTION_NAME || o->type == OPTION_STRING ||
-		 (o->type == OPTION_ADDR && strchr(text, ':')))
+	else if (type == OPTION_NAME || type == OPTION_STRING ||
+		 (type == OPTION_ADDR && strchr(text, ':')))
 		save_text(s, text);
 	else
 		fputs(text, s->out);

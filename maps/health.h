@@ -44,7 +44,7 @@ enum poise_via {
 
 #define POISE_CHECK_WORDS  128 /* a host name, a certificate's path, what is sent or expected */
 #define POISE_CHECK_PATH   256 /* of a URL; a command with its arguments */
-#define POISE_CHECK_OWN	   40  /* the path that one backend has instead: in its record */
+#define POISE_CHECK_OWN	   192 /* the keys that one backend has instead: in its record */
 #define POISE_CHECK_STATUS 48  /* "200-399,404" */
 
 struct poise_health_conf {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "option.h"
+#include "option_own.h"
 #include "text.h"
 
 #define KEYS_MAX   48  /* keys of one scope, or words of one enum: more than there are */
@@ -43,6 +44,7 @@ static size_t width(const struct option *o)
 	case OPTION_NAME: return POISE_NAME_MAX;
 	case OPTION_RANGES: return sizeof(struct ranges);
 	case OPTION_STRING: return o->max + 1;
+	case OPTION_OWN: return POISE_CHECK_OWN;
 	default: return sizeof(__u32);
 	}
 }
@@ -300,6 +302,7 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	case OPTION_RANGES: return ranges_set(option_list(o, obj), text, err);
 	case OPTION_PART: return set_part(o, obj, text, err);
 	case OPTION_STRING: return set_string(o, obj, text, err);
+	case OPTION_OWN: return option_own_set(o, field(o, obj), text, err);
 	default: return set_number(o, obj, text, err);
 	}
 }
@@ -315,6 +318,10 @@ static bool zero_is_none(const struct option *o)
 
 static void reset(const struct option *o, void *obj)
 {
+	if (o->type == OPTION_OWN) {
+		option_own_set(o, field(o, obj), NULL, NULL);
+		return;
+	}
 	memset(field(o, obj), 0, width(o));
 	if (o->set_offset)
 		((__u8 *)obj)[o->set_offset] = 0;
@@ -324,7 +331,7 @@ static void reset(const struct option *o, void *obj)
 		set_value(o, obj, o->fallback, NULL);
 }
 
-int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err)
+int option_put(const struct option *o, void *obj, const char *text, struct poise_error *err)
 {
 	if (!strcmp(text, "default") || (zero_is_none(o) && !strcmp(text, o->fallback))) {
 		if (o->type == OPTION_RANGES)
@@ -337,10 +344,15 @@ int option_set(const struct option *o, void *obj, const char *text, struct poise
 	else if (o->ones && !strcmp(text, o->ones))
 		put_number(o, obj, ~0ull);
 	else if (set_value(o, obj, text, err))
-		return poise_error_of(err, o->key);
+		return -1;
 	if (o->set_offset)
 		((__u8 *)obj)[o->set_offset] = 1;
 	return 0;
+}
+
+int option_set(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	return option_put(o, obj, text, err) ? poise_error_of(err, o->key) : 0;
 }
 
 static bool is_ones(const struct option *o, __u64 value)
@@ -355,6 +367,8 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 
 	if (!is_set(o, obj))
 		snprintf(buf, size, "default");
+	else if (o->type == OPTION_OWN)
+		option_own_format(o, at, buf, size);
 	else if (o->type == OPTION_ENUM)
 		snprintf(buf, size, "%s", option_word(o, (int)value));
 	else if (o->type == OPTION_BOOL)
@@ -390,6 +404,8 @@ bool option_equal(const struct option *o, const void *a, const void *b)
 		return !strncmp(field_const(o, a), field_const(o, b), o->max + 1);
 	if (o->type == OPTION_RANGES)
 		return ranges_equal(field_const(o, a), field_const(o, b));
+	if (o->type == OPTION_OWN)
+		return option_own_equal(o, field_const(o, a), field_const(o, b));
 	return !memcmp(field_const(o, a), field_const(o, b), width(o));
 }
 

@@ -37,6 +37,7 @@ enum option_type {
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 	OPTION_RANGES,	   /* struct ranges; empty: `none` */
 	OPTION_STRING,	   /* char[max + 1], any text of a line; empty: not set */
+	OPTION_OWN,	   /* what a health key (option_owned) is for one backend: pairs.h */
 };
 
 struct option_word {
@@ -91,6 +92,11 @@ __u64 option_number(const struct option *o, const void *obj);
 const char *option_word(const struct option *o, int value);
 /* service, backend, interface, address, limits. */
 const char *option_scope_word(enum option_scope scope);
+
+/* Of an option of type OPTION_OWN: the health key that it stands in for, and the value that it has
+ * there into *h. False: it is not set. */
+const struct option *option_owned(const struct option *o);
+bool option_own(const struct option *o, const void *obj, struct poise_health_conf *h);
 
 /* In order of the table: for (o = option_first(scope); o; o = option_next(o)). */
 const struct option *option_first(enum option_scope scope);

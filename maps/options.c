@@ -39,8 +39,11 @@
 #define SERVICE_LIST(field)                                                                        \
 	.scope = OPTION_SERVICE, .offset = offsetof(struct config_service, field)
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
-/* Of its service unless it says so. */
-#define OWN .fallback = "default", .zero = "default"
+/* A key of health that is its service's unless it says so. */
+#define OWN(name, values)                                                                          \
+	{BACKEND(check), .key = "health-" name, .type = OPTION_OWN, .fallback = "default",         \
+	 .argument = "default|" values,                                                            \
+	 .help = "As " name " of health, for this backend alone; the service's by default."}
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
 #define ADDRESS(field) .scope = OPTION_ADDRESS, .offset = offsetof(struct poise_address_conf, field)
@@ -251,29 +254,35 @@ const struct option poise_options[] = {
 		 "out, no other backend's of the service; 0: none."},
 	{BACKEND(check_off), .key = "checked", .type = OPTION_ENUM, .fallback = "yes",
 	 .words = checked, .argument = "yes|no",
-	 .help = "Whether this backend is checked as its service says; if not it counts as up."},
-	{BACKEND(check_port), .key = "health-port", OWN, .type = OPTION_U16, .min = 1, .max = 65535,
-	 .argument = "default|PORT",
-	 .help = "The port that its checks ask; the service's by default."},
-	{BACKEND(check_path), .key = "health-path", .type = OPTION_STRING, .fallback = "",
-	 .max = POISE_CHECK_OWN - 1, .argument = "PATH",
-	 .help = "The path that its checks of type http and https ask for; the service's by "
-		 "default."},
-	{BACKEND(check_interval), .key = "health-interval", OWN, .type = OPTION_DURATION,
-	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
-	 .help = "Time between the beginnings of two of its checks; the service's by default."},
-	{BACKEND(check_fast_interval), .key = "health-fast-interval", OWN, .type = OPTION_DURATION,
-	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
-	 .help = "The same while what they find is about to change; the service's by default."},
-	{BACKEND(check_timeout), .key = "health-timeout", OWN, .type = OPTION_DURATION,
-	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "default|DURATION",
-	 .help = "How long one of its checks may take; the service's by default."},
-	{BACKEND(check_rise), .key = "health-rise", OWN, .type = OPTION_U8, .min = 1,
-	 .max = RUN_MAX, .argument = "default|1..100",
-	 .help = "Good results in a row that bring it up; the service's by default."},
-	{BACKEND(check_fall), .key = "health-fall", OWN, .type = OPTION_U8, .min = 1,
-	 .max = RUN_MAX, .argument = "default|1..100",
-	 .help = "Bad results in a row that take it down; the service's by default."},
+	 .help = "Whether this backend is checked; if not it counts as up."},
+	OWN("type", "auto|none|tcp|http|https|udp|dns|icmp|grpc|exec"),
+	OWN("port", "auto|PORT"),
+	OWN("via", "path|direct"),
+	OWN("interval", "DURATION"),
+	OWN("fast-interval", "DURATION"),
+	OWN("timeout", "DURATION"),
+	OWN("rise", "NUMBER"),
+	OWN("fall", "NUMBER"),
+	OWN("jitter", "PERCENT"),
+	OWN("hold-down", "DURATION"),
+	OWN("hold-down-max", "DURATION"),
+	OWN("method", "GET|HEAD|OPTIONS"),
+	OWN("path", "PATH"),
+	OWN("host", "NAME"),
+	OWN("status", "LIST"),
+	OWN("body", "TEXT"),
+	OWN("body-regex", "REGEX"),
+	OWN("http2", "yes|no"),
+	OWN("tls", "yes|no"),
+	OWN("verify", "yes|no"),
+	OWN("ca", "FILE"),
+	OWN("cert", "FILE"),
+	OWN("key", "FILE"),
+	OWN("send", "TEXT"),
+	OWN("expect", "TEXT"),
+	OWN("query", "NAME"),
+	OWN("query-type", "A|AAAA|NS|SOA"),
+	OWN("command", "COMMAND"),
 	{BACKEND(name), .key = "name", .type = OPTION_NAME, .fallback = "", .argument = "NAME",
 	 .help = "A name that commands take in place of the address."},
 

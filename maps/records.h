@@ -185,24 +185,19 @@ struct poise_member_conf {
 	__u64 eject_until;  /* CLOCK_REALTIME ns; after an ejection, when it ended */
 	__u8 eject_bad;	    /* percent failed, ... */
 	__u8 eject_median;  /* and percent of the pool's median */
-	__u16 check_port;   /* host order; this and the next ones 0: as the service says */
-	__u32 check_interval;
-	__u32 check_fast_interval;
-	__u32 check_timeout;
-	__u8 check_rise;
-	__u8 check_fall;
-	__u8 check_off; /* it is not checked, whatever the service says */
-	char check_path[POISE_CHECK_OWN];
-	__u8 spare[37];
+	__u8 check_off;	    /* it is not checked, whatever the service says */
+	__u8 spare0;
+	char check[POISE_CHECK_OWN]; /* its own keys of it: pairs.h */
+	__u8 spare[36];
 };
 
-POISE_ASSERT_SIZE(struct poise_member_conf, 248);
+POISE_ASSERT_SIZE(struct poise_member_conf, 384);
 
 struct poise_member_slot {
 	struct poise_member_conf copy[2];
 };
 
-POISE_ASSERT_SIZE(struct poise_member_slot, 496);
+POISE_ASSERT_SIZE(struct poise_member_slot, 768);
 
 /* Addresses that the balancer itself puts on devices of the host; a host with more of them routes
  * a prefix here instead. */

@@ -320,3 +320,33 @@ Test(health, backends_checked_in_ways_of_their_own)
 			 backend(n, 4));
 	site_expect_all_up(&site, 4, "http 200");
 }
+
+/* Of one service one is asked by datagrams, one by a command, the third as all others: each is
+ * found out by what it is asked alone. */
+Test(health, backends_checked_by_types_of_their_own)
+{
+	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1", "poise health set web http path / " SITE_QUICK);
+	lab_must(&site.lab, "lb1",
+		 "poise backend set web %s health-type udp health-port 9000 health-send PING",
+		 backend(1, 4));
+	lab_must(&site.lab, "lb1",
+		 "touch /run/fine; poise backend set web %s health-type exec "
+		 "health-command 'test -e /run/fine'",
+		 backend(2, 4));
+	site_expect(&site, 1, 4, "up", "udp answered");
+	site_expect(&site, 2, 4, "up", "exec 0");
+	site_expect(&site, 3, 4, "up", "http 200");
+	lab_must(&site.lab, "lb1", "poise save > /run/own && poise diff /run/own");
+	lab_must(&site.lab, "lb1", "rm /run/fine");
+	site_unserve(&site, 1);
+	site_expect(&site, 1, 4, "down", "answer: refused");
+	site_expect(&site, 2, 4, "down", "exec 1");
+	site_expect(&site, 3, 4, "up", "http 200");
+	lab_must(&site.lab, "lb1",
+		 "poise backend set web %s health-type default health-command default",
+		 backend(2, 4));
+	site_expect(&site, 2, 4, "up", "http 200");
+	site_serve(&site, 1);
+	site_expect(&site, 1, 4, "up", "udp answered");
+}

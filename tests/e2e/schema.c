@@ -202,14 +202,16 @@ Test(schema, every_option_is_in_it)
 {
 	for (size_t i = 0; i < poise_options_count; i++) {
 		const struct option *o = &poise_options[i];
+		enum option_type type;
 		char key[64];
 
 		if (o->scope > OPTION_BACKEND)
 			continue;
+		type = o->type == OPTION_OWN ? option_owned(o)->type : o->type;
 		snprintf(key, sizeof(key), "%s%s", o->key,
-			 o->type == OPTION_DURATION  ? "_seconds"
-			 : o->type == OPTION_PERCENT ? "_ratio"
-						     : "");
+			 type == OPTION_DURATION  ? "_seconds"
+			 : type == OPTION_PERCENT ? "_ratio"
+						  : "");
 		for (char *c = key; *c; c++)
 			*c = *c == '-' ? '_' : *c;
 		cr_expect_not_null(schema_property(&schema, option_scope_word(o->scope), key), "%s",

@@ -160,10 +160,7 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2 notify true rate 10 "
 				 "max-conns 10 min-up 2"),
 		     0, "%s", c.err);
-	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one health-port 81 health-path "
-				 "/x health-interval 3s health-fast-interval 2s health-timeout 1s "
-				 "health-rise 3 health-fall 4"),
-		     0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend add web 10.0.0.1 name one"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "health set web http"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address set 192.0.2.1 ping no"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "address list --json"), 0, "%s", c.err);
@@ -182,7 +179,7 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 
 		if (o->scope == OPTION_SERVICE)
 			cr_assert(has_field(service, o->key), "%s: %s", o->key, c.out);
-		if (o->scope == OPTION_BACKEND)
+		if (o->scope == OPTION_BACKEND && o->type != OPTION_OWN)
 			cr_assert(has_field(backend, o->key), "%s: %s", o->key, c.out);
 		if (o->scope == OPTION_ADDRESS)
 			cr_assert(has_field(address, o->key), "%s", o->key);
@@ -202,6 +199,44 @@ Test(tables, every_key_is_in_json_and_in_save_all)
 					  poise_options[i].key, text);
 		}
 		free(text);
+	}
+}
+
+/* A value other than its default for a key of a check. */
+static const char *some_value(const struct option *o)
+{
+	switch (o->type) {
+	case OPTION_ENUM: return o->words[1].word;
+	case OPTION_BOOL: return "no";
+	case OPTION_DURATION: return "700ms";
+	case OPTION_STRING: return !strcmp(o->key, "path") ? "/own" : "404";
+	default: return "7";
+	}
+}
+
+Test(tables, a_backends_own_keys_are_in_json_when_set)
+{
+	struct json_object *answer, *list, *backend;
+
+	cr_assert_eq(command(&c, "service add web 192.0.2.1:80 forward l2"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "health off web"), 0, "%s", c.err);
+	cr_assert_eq(command(&c, "backend add web 10.0.0.1"), 0, "%s", c.err);
+	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o)) {
+		if (o->type != OPTION_OWN)
+			continue;
+		for (int set = 1; set >= 0; set--) {
+			cr_assert_eq(command(&c, "backend set web 10.0.0.1 %s %s", o->key,
+					     set ? some_value(option_owned(o)) : "default"),
+				     0, "%s", c.err);
+			cr_assert_eq(command(&c, "show --json"), 0, "%s", c.err);
+			answer = json_tokener_parse(c.out);
+			cr_assert(json_object_object_get_ex(answer, "services", &list));
+			cr_assert(json_object_object_get_ex(json_object_array_get_idx(list, 0),
+							    "backends", &list));
+			backend = json_object_array_get_idx(list, 0);
+			cr_expect_eq(has_field(backend, o->key), set, "%s: %s", o->key, c.out);
+			json_object_put(answer);
+		}
 	}
 }
 

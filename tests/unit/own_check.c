@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "maps/config.h"
+#include "maps/pairs.h"
 
 #define WEB                                                                                        \
 	"services:\n"                                                                              \
@@ -19,6 +20,10 @@
 	"    backends:\n"                                                                          \
 	"      - 10.0.0.1\n"                                                                       \
 	"      - { address: 10.0.0.2, %s }\n"
+#define LONG                                                                                       \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567" \
+	"8901234567890123456789012345678901234567890123456789012345678901234567890123456789012345" \
+	"67890123"
 #define FIRST  0
 #define SECOND 1
 
@@ -131,6 +136,86 @@ Test(own_check, without_a_check_it_waits)
 	config_free(must("none", ALL));
 }
 
+/* What the service says to another type is not for it; times and counts are. */
+Test(own_check, a_type_of_its_own)
+{
+	struct config *cfg = must("http, path: /all, status: 204, interval: 3s, port: 8080",
+				  "health-type: udp, health-send: \"a: \\\"b\\\"\", "
+				  "health-expect: \"\", health-via: direct");
+	struct config_service *svc = cfg->service[0];
+	struct poise_health_conf own = check_of(cfg, SECOND);
+	union poise_addr address;
+	const char *why;
+
+	cr_expect_eq(check_of(cfg, FIRST).type, POISE_CHECK_HTTP);
+	cr_expect_eq(own.type, POISE_CHECK_UDP);
+	cr_expect_str_eq(own.path, "");
+	cr_expect_str_eq(own.status, "200-399");
+	cr_expect_str_eq(own.send, "a: \"b\"");
+	cr_expect_eq(own.interval, 3000);
+	cr_expect_eq(own.port, 8080);
+	cr_expect(config_check_path(svc, &svc->member[FIRST], &address, &why));
+	cr_expect(!config_check_path(svc, &svc->member[SECOND], &address, &why), "via direct");
+	config_free(cfg);
+}
+
+Test(own_check, one_that_is_checked_where_nobody_is)
+{
+	struct config *cfg = must("none", "health-type: auto, health-path: /x");
+	struct config_service *svc = cfg->service[0];
+
+	cr_expect(!config_is_checked(svc, &svc->member[FIRST]));
+	cr_expect(config_is_checked(svc, &svc->member[SECOND]));
+	cr_expect_eq(check_of(cfg, SECOND).type, POISE_CHECK_TCP, "auto, of a listener of TCP");
+	cr_expect_eq(config_check_port(svc, &svc->member[SECOND]), 80);
+	config_free(cfg);
+	cfg = must("http, port: 81", "health-type: none");
+	svc = cfg->service[0];
+	cr_expect(config_is_checked(svc, &svc->member[FIRST]));
+	cr_expect(!config_is_checked(svc, &svc->member[SECOND]));
+	config_free(cfg);
+	cfg = must("http, port: 81", "health-port: auto");
+	cr_expect_eq(config_check_port(cfg->service[0], &cfg->service[0]->member[SECOND]), 80,
+		     "auto is a value, not the absence of one");
+	config_free(cfg);
+}
+
+/* An empty text is none of the service's. */
+Test(own_check, empty_is_a_value)
+{
+	struct config *cfg = must("http, body: fine", "health-body: \"\""), *back;
+	char *text = config_save(cfg, 0);
+
+	cr_expect_str_eq(check_of(cfg, SECOND).body, "");
+	back = config_parse("f.yaml", text, strlen(text), &err);
+	cr_assert_not_null(back, "%s\n%s", err.message, text);
+	cr_expect_str_eq(check_of(back, SECOND).body, "", "%s", text);
+	free(text);
+	config_free(cfg);
+	config_free(back);
+}
+
+/* Pairs come and go in any order, and leave nothing behind. */
+Test(own_check, pairs)
+{
+	char field[24] = {0}, nothing[24] = {0};
+
+	cr_expect_null(pairs_find(field, sizeof(field), "b"));
+	cr_expect(pairs_put(field, sizeof(field), "b", "two"));
+	cr_expect(pairs_put(field, sizeof(field), "c", ""));
+	cr_expect(pairs_put(field, sizeof(field), "a", "first"));
+	cr_expect_str_eq(pairs_find(field, sizeof(field), "a"), "first");
+	cr_expect_str_eq(pairs_find(field, sizeof(field), "b"), "two");
+	cr_expect_str_eq(pairs_find(field, sizeof(field), "c"), "");
+	cr_expect(!pairs_put(field, sizeof(field), "d", "1234"), "a byte too many");
+	cr_expect(pairs_put(field, sizeof(field), "d", "123"));
+	cr_expect(pairs_put(field, sizeof(field), "b", "2"));
+	cr_expect_str_eq(pairs_find(field, sizeof(field), "d"), "123");
+	for (const char *key = "dabc"; *key; key++)
+		cr_expect(pairs_put(field, sizeof(field), (char[]){*key, '\0'}, NULL));
+	cr_expect_eq(memcmp(field, nothing, sizeof(field)), 0);
+}
+
 Test(own_check, what_is_refused)
 {
 	static const struct {
@@ -144,7 +229,15 @@ Test(own_check, what_is_refused)
 		{"tcp", "health-port: 65536", "(f.yaml:8)"},
 		{"tcp", "health-rise: 0", "(f.yaml:8)"},
 		{"tcp", "health-prot: 1", "(f.yaml:8)"},
-		{"http", "health-path: /a-path-of-more-than-thirty-nine-characters", "(f.yaml:8)"},
+		{"http", "health-type: udp", "a check of type udp needs send (f.yaml:8)"},
+		{"http", "health-type: tcp, health-path: /x",
+		 "path says nothing to a check of type tcp (f.yaml:8)"},
+		{"http", "health-type: htp", "health-type htp: not one of"},
+		{"http", "health-status: 2xx", "no list of statuses"},
+		{"http", "health-body-regex: \"(\"", "health: body-regex"},
+		{"none", "health-type: exec", "a check of type exec needs command (f.yaml:8)"},
+		{"none", "health-path: \"/is-" LONG "\"", "no room"},
+		{"none", "health-path: \"/" LONG LONG "\"", "at most 255"},
 	};
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {

@@ -442,7 +442,7 @@ static const struct fault {
 	 "service \"web\": backend 10.0.0.1: backend 10.0.0.2 is named \"a\" too (web.yaml:7)", ""},
 	{BACKENDS "      - { address: 10.0.0.1, health: tcp }\n", POISE_E_UNKNOWN_KEY,
 	 "service \"web\": backend 10.0.0.1: health: no such backend key (web.yaml:6)",
-	 "did you mean health-port?"},
+	 "did you mean health-type?"},
 };
 
 Test(yaml, every_fault_has_its_place_and_words)
