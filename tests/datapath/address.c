@@ -176,7 +176,7 @@ static const struct packet_case refused[] = {
 
 static struct rig rig;
 
-TestSuite(address, .fini = place_cleanup, .timeout = 110);
+TestSuite(address, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 Test(address, tables)
 {

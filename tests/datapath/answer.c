@@ -225,7 +225,7 @@ static const struct packet_case big_fragments[] = {
 
 static struct rig rig;
 
-TestSuite(answer, .fini = place_cleanup, .timeout = 110);
+TestSuite(answer, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 Test(answer, tables)
 {

@@ -56,7 +56,7 @@ static struct ends ends[CPUS];
 static struct frame syn, fin;
 static __u64 random_state;
 
-TestSuite(balance, .fini = place_cleanup, .timeout = 240);
+TestSuite(balance, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 static double draw(void)
 {

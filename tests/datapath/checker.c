@@ -14,7 +14,7 @@
 
 #define NO_STACK (1ul << 46) /* bytes: more than there are addresses for */
 
-TestSuite(checker, .fini = place_cleanup, .timeout = 60);
+TestSuite(checker, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 static int descriptors(void)
 {

@@ -22,7 +22,7 @@ static const char setup[] = "services:\n" SETUP_MODES(0) SETUP_MODES(1) SETUP_MO
 
 static struct rig rig;
 
-TestSuite(cut, .fini = place_cleanup, .timeout = 110);
+TestSuite(cut, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* What comes, and what its pieces become but for the last bytes: those are the packet's. */
 struct cut_case {

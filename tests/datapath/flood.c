@@ -48,7 +48,7 @@ static const char setup[] = "services:\n"
 static struct rig rig;
 static struct ledger flooded, other, newcomers;
 
-TestSuite(flood, .fini = place_cleanup, .timeout = 600);
+TestSuite(flood, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- flows ------------------------------------------------------------------------------------*/
 

@@ -40,7 +40,7 @@ static const char setup[] = "services:\n" SERVICE(
 
 static struct rig rig;
 
-TestSuite(fragment, .fini = place_cleanup, .timeout = 110);
+TestSuite(fragment, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 struct datagram {
 	bool v6;

@@ -23,7 +23,7 @@
 static struct rig rig;
 static struct mixer mixer;
 
-TestSuite(gauges, .fini = place_cleanup, .timeout = 300);
+TestSuite(gauges, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 #define LEDGER_FLOWS  4096 /* client ports of each CPU, TCP and UDP: port re-use all the time */
 #define LEDGER_ROUNDS 6	   /* pauses */

@@ -155,7 +155,7 @@ static const struct packet_case refused[] = {
 
 static struct rig rig;
 
-TestSuite(icmp, .fini = place_cleanup, .timeout = 110);
+TestSuite(icmp, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 Test(icmp, tables)
 {

@@ -29,7 +29,7 @@
 
 static struct rig rig;
 
-TestSuite(ladder, .fini = place_cleanup, .timeout = 110);
+TestSuite(ladder, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 enum l4 { SYN, DATA, FIN, RST, UDP };
 

@@ -26,7 +26,7 @@ static const char setup[] = "services:\n"
 static struct rig rig;
 static struct mixer mixer;
 
-TestSuite(limits, .fini = place_cleanup, .timeout = 100);
+TestSuite(limits, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 static const struct {
 	const char *name;

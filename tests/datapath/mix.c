@@ -24,7 +24,7 @@ static const char setup[] = "services:\n"
 static struct rig rig;
 static struct mixer mixer;
 
-TestSuite(mix, .fini = place_cleanup, .timeout = 90);
+TestSuite(mix, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- what must be true afterwards -------------------------------------------------------------*/
 

@@ -30,7 +30,7 @@ static struct rig rig;
 static struct ledger l;
 static size_t flows;
 
-TestSuite(moves, .fini = place_cleanup, .timeout = 600);
+TestSuite(moves, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 static int send_one(void *ctx, const __u8 *frame, size_t length)
 {

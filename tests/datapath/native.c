@@ -59,7 +59,7 @@ static void change_path(struct frame *f, uint64_t *random)
 	f->byte[at] = path;
 }
 
-Test(native, agrees_with_the_loaded_program, .timeout = 100)
+Test(native, agrees_with_the_loaded_program, .timeout = TEST_LONGEST)
 {
 	int verdicts[XDP_REDIRECT + 1] = {0};
 	static struct frame in, kernel, native;

@@ -23,7 +23,7 @@ static const char setup[] =
 
 static struct rig rig;
 
-TestSuite(outer, .fini = place_cleanup, .timeout = 110);
+TestSuite(outer, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 #define ETH	  14
 #define ID_AT	  (ETH + 4)

@@ -51,7 +51,7 @@ static void finish(void)
 	place_cleanup();
 }
 
-TestSuite(probe, .init = start, .fini = finish, .timeout = 110);
+TestSuite(probe, .init = start, .fini = finish, .timeout = TEST_LONGEST);
 
 /* A probe's entry, and a packet each way. The entry is that of port 61441. */
 struct probe_case {

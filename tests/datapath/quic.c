@@ -25,7 +25,7 @@
 
 static struct rig rig;
 
-TestSuite(quic, .fini = place_cleanup, .timeout = 110);
+TestSuite(quic, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 #define HOST "10.1.0.9"
 

@@ -16,7 +16,7 @@
 
 static struct rig rig;
 
-TestSuite(ranges, .fini = place_cleanup, .timeout = 110);
+TestSuite(ranges, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- kinds of packets -------------------------------------------------------------------------*/
 

@@ -222,7 +222,7 @@ static const struct packet_case foreign[] = {
 
 static struct rig rig;
 
-TestSuite(relay, .fini = place_cleanup, .timeout = 110);
+TestSuite(relay, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 Test(relay, tables)
 {

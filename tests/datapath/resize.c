@@ -34,7 +34,7 @@ static struct ledger l;
 /* Two devices: one has the program that is pinned now, the other that of the step before. */
 static int device[2] = {-1, -1};
 
-TestSuite(resize, .fini = place_cleanup, .timeout = 600);
+TestSuite(resize, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- packets ----------------------------------------------------------------------------------*/
 

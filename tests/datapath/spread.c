@@ -48,7 +48,7 @@ static struct poise_service_rec *rec;
 static __u64 count[BACKENDS_MAX];
 static double share[BACKENDS_MAX];
 
-TestSuite(spread, .fini = place_cleanup, .timeout = 300);
+TestSuite(spread, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- a service and its flows ------------------------------------------------------------------*/
 

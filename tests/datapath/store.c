@@ -15,6 +15,7 @@
 
 #include "loader/attach/attach.h"
 #include "tests/support/kinds.h"
+#include "tests/support/longest.h"
 
 #define STRIDE 11 /* stores between two kills, odd so that each kind of store is met */
 
@@ -113,7 +114,7 @@ static void kill_kind(struct instance *i, const struct kind *kind)
 	free(after);
 }
 
-Test(store, writers_killed, .timeout = 100)
+Test(store, writers_killed, .timeout = TEST_LONGEST)
 {
 	struct instance *i = make();
 
@@ -146,7 +147,7 @@ static void replace_backends(struct config *cfg, unsigned long argument)
 
 /* Forty-eight ids, twenty taken at a time and twenty ashes: every third change waits for a grace
  * period and a sweep of its own before it fits. */
-Test(store, ids_come_back, .timeout = 60)
+Test(store, ids_come_back, .timeout = TEST_LONGEST)
 {
 	struct instance *i = make();
 	__u64 swept;
@@ -162,7 +163,7 @@ Test(store, ids_come_back, .timeout = 60)
 }
 
 /* A flow word of a backend that was removed is gone before its id is anybody's. */
-Test(store, a_sweep_frees_words_of_the_removed, .timeout = 60)
+Test(store, a_sweep_frees_words_of_the_removed, .timeout = TEST_LONGEST)
 {
 	struct instance *i = make();
 	struct poise_error err = {0};
@@ -199,7 +200,7 @@ static void add_one(struct config *cfg, unsigned long argument)
 	store_add_member(web(cfg), address);
 }
 
-Test(store, writers_take_turns, .timeout = 60)
+Test(store, writers_take_turns, .timeout = TEST_LONGEST)
 {
 	struct instance *i = make();
 	struct poise_error err = {0};
@@ -284,7 +285,7 @@ Test(store, limits_that_are_not_the_maps)
 }
 
 /* A writer that waits for the lock while the instance is removed does not write into the void. */
-Test(store, removed_while_waiting, .timeout = 60)
+Test(store, removed_while_waiting, .timeout = TEST_LONGEST)
 {
 	struct instance *i = make();
 	struct poise_error err = {0};

@@ -27,7 +27,7 @@
 
 static struct rig rig;
 
-TestSuite(track, .fini = place_cleanup, .timeout = 110);
+TestSuite(track, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 enum kind { SYN, DATA, UDP };
 

@@ -27,7 +27,7 @@ static void down(void)
 	host_down(&h);
 }
 
-TestSuite(address, .init = up, .fini = down, .timeout = 60);
+TestSuite(address, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 /* Whether an address is on a device. */
 static void expect_on(const char *device, const char *addr, bool there)
@@ -252,7 +252,7 @@ Test(address, a_reset_leaves_none)
 #define WRONG "02:00:00:00:00:99"
 
 /* Put back after a hand or the loss of its device took it off; pinged by a neighbour. */
-Test(address_kept, by_poised, .timeout = 60)
+Test(address_kept, by_poised, .timeout = TEST_LONGEST)
 {
 	struct lab lab;
 	pid_t poised;
@@ -267,11 +267,11 @@ Test(address_kept, by_poised, .timeout = 60)
 		 "timeout 1 bash -c '! : 2>&1 3<>/dev/tcp/" VIP4 "/81' 2>&1 | "
 		 "grep -q 'Connection refused'");
 	lab_must(&lab, "lb1", "ip address del " VIP4 "/32 dev eth0");
-	lab_until(&lab, "lb1", 2, "ip -br address show dev eth0 | grep -qw " VIP4 "/32");
+	lab_until(&lab, "lb1", LAB_SOON, "ip -br address show dev eth0 | grep -qw " VIP4 "/32");
 	lab_must(&lab, "lb1", "ip link add d0 type veth peer name d1");
 	lab_must(&lab, "lb1", "poise address claim 192.0.2.78 d0");
 	lab_must(&lab, "lb1", "ip link del d0 && ip link add d0 type veth peer name d1");
-	lab_until(&lab, "lb1", 2, "ip -br address show dev d0 | grep -qw 192.0.2.78/32");
+	lab_until(&lab, "lb1", LAB_SOON, "ip -br address show dev d0 | grep -qw 192.0.2.78/32");
 	lab_must(&lab, "lb1", "poise map check");
 	lab_must(&lab, "lb1", "poise address release " VIP4);
 	lab_must(&lab, "lb1", "! ip -br address show dev eth0 | grep -qw " VIP4 "/32");
@@ -281,7 +281,7 @@ Test(address_kept, by_poised, .timeout = 60)
 }
 
 /* IPv6 addresses go with the link; both families are announced again when it comes back. */
-Test(address_kept, over_a_link_s_loss, .timeout = 60)
+Test(address_kept, over_a_link_s_loss, .timeout = TEST_LONGEST)
 {
 	struct lab lab;
 	pid_t poised;
@@ -296,8 +296,8 @@ Test(address_kept, over_a_link_s_loss, .timeout = 60)
 		 "for vip in " VIP4 " " VIP6 "; do ip neigh replace $vip lladdr " WRONG
 		 " dev eth0 nud reachable; done");
 	lab_must(&lab, "lb1", "ip link set eth0 up");
-	lab_until(&lab, "lb1", 3, "ip -br address show dev eth0 | grep -qw " VIP6 "/128");
-	lab_until(&lab, "b1", 3, "! ip neigh show | grep -q " WRONG);
+	lab_until(&lab, "lb1", LAB_SOON, "ip -br address show dev eth0 | grep -qw " VIP6 "/128");
+	lab_until(&lab, "b1", LAB_SOON, "! ip neigh show | grep -q " WRONG);
 	/* by IPv6 the balancer has lost its own address with the link, and so the way back */
 	lab_must(&lab, "b1", "ping -c 1 -W 1 " VIP4);
 	lab_stop(poised, SIGTERM);
@@ -305,7 +305,7 @@ Test(address_kept, over_a_link_s_loss, .timeout = 60)
 }
 
 /* Where the address was before, neighbours send no longer: the announcement overrides it. */
-Test(address_kept, announced, .timeout = 60)
+Test(address_kept, announced, .timeout = TEST_LONGEST)
 {
 	static const char *const vips[] = {VIP4, VIP6};
 	struct lab lab;
@@ -316,7 +316,7 @@ Test(address_kept, announced, .timeout = 60)
 		lab_must(&lab, "b1", "ip neigh replace %s lladdr " WRONG " dev eth0 nud reachable",
 			 vips[v]);
 		lab_must(&lab, "lb1", "poise address claim %s eth0", vips[v]);
-		lab_until(&lab, "b1", 2, "! ip neigh show %s | grep -q " WRONG, vips[v]);
+		lab_until(&lab, "b1", LAB_SOON, "! ip neigh show %s | grep -q " WRONG, vips[v]);
 	}
 	lab_down(&lab);
 }

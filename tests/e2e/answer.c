@@ -14,7 +14,7 @@
 #define BYTES	(50 << 20) /* of an upload */
 #define AT_ONCE 1000	   /* ms: a connect that nobody answers is repeated after a second */
 
-TestSuite(answer, .timeout = 120);
+TestSuite(answer, .timeout = TEST_LONGEST);
 
 /* What `probe` hears on c1 begins with this, and came at once. */
 static void hears(const struct lab *l, const char *probe, const char *expected)
@@ -50,7 +50,7 @@ Test(answer, refuses_at_once_what_no_backend_can_take)
 		 ":9000/udp [" SITE_VIP6 "]:9000/udp forward l2");
 	refused(&s.lab);
 	lab_must(&s.lab, "lb1", "poise backend add web 10.0.0.1");
-	lab_until(&s.lab, "c1", 10, "probe tcp " SITE_VIP4 ":80 | grep -q connected");
+	lab_until(&s.lab, "c1", LAB_SOON, "probe tcp " SITE_VIP4 ":80 | grep -q connected");
 	hears(&s.lab, "tcp [" SITE_VIP6 "]:80", "connected");
 	lab_must(&s.lab, "lb1", "poise backend disable web 10.0.0.1");
 	refused(&s.lab);

@@ -33,7 +33,7 @@ static const struct config small = {.has_limits = true,
 					       .table_slots = 1 << 16,
 					       .paths = 15}};
 
-TestSuite(attach, .fini = place_cleanup, .timeout = 120);
+TestSuite(attach, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- helpers ----------------------------------------------------------------------------------*/
 
@@ -185,7 +185,7 @@ Test(attach, the_file_gives_the_key)
 #define REPLACEMENTS 100
 
 /* Each loads all programs: half a second of the verifier's on a machine that does nothing else. */
-Test(attach, a_hundred_replacements, .timeout = 280)
+Test(attach, a_hundred_replacements, .timeout = TEST_LONGEST)
 {
 	struct instance *i;
 	bool created;

@@ -30,7 +30,7 @@ static const struct config small = {.has_limits = true,
 					       .table_slots = 1 << 16,
 					       .paths = 15}};
 
-TestSuite(attach_refusals, .fini = place_cleanup, .timeout = 60);
+TestSuite(attach_refusals, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- helpers ----------------------------------------------------------------------------------*/
 

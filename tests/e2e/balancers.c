@@ -64,7 +64,7 @@ static void build_histories(void)
 	lab_must(&lab, "lb2", "poise backend del web 10.0.0.7 --now");
 }
 
-TestSuite(balancers, .timeout = 120);
+TestSuite(balancers, .timeout = TEST_LONGEST);
 
 Test(balancers, with_different_histories_have_equal_tables)
 {
@@ -121,13 +121,14 @@ Test(balancers, take_each_others_connections_over)
 		lab_must(&lab, node, "poise service add web 192.0.2.10:9000 forward l2");
 		lab_must(&lab, node, "poise backend add web 10.0.0.%d 10.0.0.%d 10.0.0.3 10.0.0.4",
 			 n, 3 - n);
-		lab_until(&lab, node, 10, "poise status");
+		lab_until(&lab, node, LAB_SOON, "poise status");
 	}
 	lab_must(&lab, "router", "ip route replace 192.0.2.0/24 via 10.0.0.101");
 	for (int i = 0; i < TRANSFERS; i++)
 		up[i] = lab_start(&lab, "c1", "bulk 192.0.2.10:9000 %d", BYTES);
 	/* Some of it has come through lb1, then all goes to lb2. */
-	lab_until(&lab, "lb1", 20, "poise stats web --exact | awk '/packets/ { exit $2 < 8000 }'");
+	lab_until(&lab, "lb1", LAB_SOON,
+		  "poise stats web --exact | awk '/packets/ { exit $2 < 8000 }'");
 	lab_must(&lab, "router", "ip route replace 192.0.2.0/24 via 10.0.0.102");
 	for (int i = 0; i < TRANSFERS; i++)
 		lab_wait(up[i]);

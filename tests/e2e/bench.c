@@ -8,7 +8,7 @@
 #include "bench/tail/cells.h"
 #include "tests/support/lab.h"
 
-TestSuite(bench, .timeout = 120);
+TestSuite(bench, .timeout = TEST_LONGEST);
 
 static char out[64];
 

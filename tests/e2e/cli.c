@@ -24,7 +24,7 @@ static void down(void)
 	host_down(&h);
 }
 
-TestSuite(cli, .init = up, .fini = down, .timeout = 60);
+TestSuite(cli, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static void site(void)
 {

@@ -33,7 +33,7 @@ static void down(void)
 	host_down(&h);
 }
 
-TestSuite(refusals, .init = up, .fini = down, .timeout = 60);
+TestSuite(refusals, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static char *saved(void)
 {

@@ -21,6 +21,7 @@
 #define CONFIG	    "--config " FILE_AT
 #define KILLS	    20
 #define WATCHDOG_MS 500 /* as if the unit said so */
+#define NAP_MS	    50
 
 static struct lab lab;
 
@@ -46,19 +47,12 @@ static void services_are(const char *names)
 /* The daemon's log has this line, or will have. */
 static void logged(const char *text)
 {
-	struct timespec nap = {.tv_nsec = 50000000};
-	const char *out;
-	int tries = 0;
-
-	do {
-		cr_assert_lt(tries++, 100, "not in the log: %s\n%s", text, out);
-		nanosleep(&nap, NULL);
-		lab_host(&out, "cat %s.lb1*", lab.log);
-	} while (!strstr(out, text));
+	lab_until(&lab, "router", LAB_SOON, "cat %s.lb1*; grep -qF '%s' %s.lb1*", lab.log, text,
+		  lab.log);
 }
 
 /* Three capabilities and no other, in every set; and all that a daemon does works with them. */
-Test(daemon, runs_with_exactly_three_capabilities, .timeout = 60)
+Test(daemon, runs_with_exactly_three_capabilities, .timeout = TEST_LONGEST)
 {
 	static const char *const sets[] = {
 		"CapInh:\t0000000000000000", "CapPrm:\t000000c000001000",
@@ -78,29 +72,29 @@ Test(daemon, runs_with_exactly_three_capabilities, .timeout = 60)
 	/* maps, program, attach: */
 	lab_must(&lab, "lb1", "poise status | grep -q 'eth0, native'");
 	/* neighbours, and next hops in both families: */
-	lab_until(&lab, "lb1", 5, "! poise show web | grep -q unresolved");
+	lab_until(&lab, "lb1", LAB_SOON, "! poise show web | grep -q unresolved");
 	/* the sweeper, drains, ids: */
 	lab_must(&lab, "lb1", "poise backend drain web 10.0.0.1 deadline 1s");
-	lab_until(&lab, "lb1", 5, "poise show web | grep -q '10.0.0.1 .* drained'");
+	lab_until(&lab, "lb1", LAB_SOON, "poise show web | grep -q '10.0.0.1 .* drained'");
 	lab_must(&lab, "lb1", "poise backend del web 10.0.0.1 --now");
-	lab_until(&lab, "lb1", 5,
+	lab_until(&lab, "lb1", LAB_SOON,
 		  "poise map show meta | awk '{ for (i = 1; i < NF; i++) v[$i] = $(i + 1) } "
 		  "END { exit v[\"swept\"] != v[\"committed\"] }'");
 	/* the program replaced, the file applied again: */
 	write_file("other");
 	lab_must(&lab, "lb1", "kill -HUP %d", pid);
-	lab_until(&lab, "lb1", 5, "poise show other");
+	lab_until(&lab, "lb1", LAB_SOON, "poise show other");
 	lab_stop(pid, SIGTERM);
 	pid = lab_poised(&lab, "lb1", CONFIG);
 	lab_must(&lab, "lb1", "poise map check");
 	/* rates, and the last good state on disk: */
-	lab_until(&lab, "lb1", 5, "poise show other | grep -q ' 0 .* 0 '");
-	lab_until(&lab, "lb1", 5, "grep -q 'name: other' /run/poise/default.yaml");
+	lab_until(&lab, "lb1", LAB_SOON, "poise show other | grep -q ' 0 .* 0 '");
+	lab_until(&lab, "lb1", LAB_SOON, "grep -q 'name: other' /run/poise/default.yaml");
 	lab_stop(pid, SIGTERM);
 	lab_down(&lab);
 }
 
-Test(daemon, a_second_one_is_refused_and_told_who_is_there, .timeout = 60)
+Test(daemon, a_second_one_is_refused_and_told_who_is_there, .timeout = TEST_LONGEST)
 {
 	char want[64];
 	const char *out;
@@ -119,7 +113,7 @@ Test(daemon, a_second_one_is_refused_and_told_who_is_there, .timeout = 60)
 	lab_down(&lab);
 }
 
-Test(daemon, the_file_is_for_new_maps_and_for_reload, .timeout = 60)
+Test(daemon, the_file_is_for_new_maps_and_for_reload, .timeout = TEST_LONGEST)
 {
 	const char *out;
 	pid_t pid;
@@ -138,8 +132,8 @@ Test(daemon, the_file_is_for_new_maps_and_for_reload, .timeout = 60)
 
 	/* A reload applies it, as a difference: what was made by hand is not the file's. */
 	lab_must(&lab, "lb1", "kill -HUP %d", pid);
-	lab_until(&lab, "lb1", 5, "poise show second");
-	lab_until(&lab, "lb1", 5, "! poise show first");
+	lab_until(&lab, "lb1", LAB_SOON, "poise show second");
+	lab_until(&lab, "lb1", LAB_SOON, "! poise show first");
 	services_are("hand second ");
 	lab_must(&lab, "lb1", "poise save > /run/before");
 
@@ -155,18 +149,19 @@ Test(daemon, the_file_is_for_new_maps_and_for_reload, .timeout = 60)
 	/* A broken one changes nothing; status says so until it is mended. */
 	lab_must(&lab, "lb1", "echo 'service: []' > " FILE_AT);
 	lab_must(&lab, "lb1", "kill -HUP %d", pid);
-	lab_until(&lab, "lb1", 5, "poise status | grep -q 'boot file could not be applied'");
+	lab_until(&lab, "lb1", LAB_SOON, "poise status | grep -q 'boot file could not be applied'");
 	cr_assert_eq(lab_run(&lab, "lb1", &out, "poise status"), 3, "%s", out);
 	cr_assert(strstr(out, FILE_AT ":1"), "%s", out);
 	lab_must(&lab, "lb1", "poise save | cmp - /run/before");
 	write_file("second");
 	lab_must(&lab, "lb1", "kill -HUP %d", pid);
-	lab_until(&lab, "lb1", 5, "! poise status | grep -q 'boot file could not be applied'");
+	lab_until(&lab, "lb1", LAB_SOON,
+		  "! poise status | grep -q 'boot file could not be applied'");
 	lab_stop(pid, SIGTERM);
 	lab_down(&lab);
 }
 
-Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = 60)
+Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = TEST_LONGEST)
 {
 	pid_t pid;
 
@@ -174,7 +169,7 @@ Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = 60)
 	write_file("web");
 	pid = lab_poised(&lab, "lb1", CONFIG);
 	lab_must(&lab, "lb1", "poise service add hand 192.0.2.10:81 forward l2");
-	lab_until(&lab, "lb1", 5, "grep -q 'name: hand' /run/poise/default.yaml");
+	lab_until(&lab, "lb1", LAB_SOON, "grep -q 'name: hand' /run/poise/default.yaml");
 	lab_must(&lab, "lb1", "poise save > /run/before");
 	lab_stop(pid, SIGKILL);
 
@@ -197,7 +192,7 @@ Test(daemon, a_broken_file_at_boot_gives_the_last_good_state, .timeout = 60)
 }
 
 /* A command that adds backends returns when poised has reached them, and names who it cannot. */
-Test(daemon, backends_that_came_are_reached_or_named, .timeout = 60)
+Test(daemon, backends_that_came_are_reached_or_named, .timeout = TEST_LONGEST)
 {
 	const char *out;
 	pid_t pid;
@@ -225,7 +220,7 @@ Test(daemon, backends_that_came_are_reached_or_named, .timeout = 60)
 }
 
 /* Killed at moments spread over its start and run; nothing is lost, one program is attached. */
-Test(daemon, sigkill_at_any_moment_loses_nothing, .timeout = 120)
+Test(daemon, sigkill_at_any_moment_loses_nothing, .timeout = TEST_LONGEST)
 {
 	const char *out;
 	pid_t pid;
@@ -233,7 +228,7 @@ Test(daemon, sigkill_at_any_moment_loses_nothing, .timeout = 120)
 	lab_up(&lab, "--backends 2");
 	write_file("web");
 	pid = lab_poised(&lab, "lb1", CONFIG);
-	lab_until(&lab, "lb1", 5, "! poise show web | grep -q unresolved");
+	lab_until(&lab, "lb1", LAB_SOON, "! poise show web | grep -q unresolved");
 	lab_must(&lab, "lb1", "poise save > /run/before; poise map show members 1 > /run/hop");
 	lab_stop(pid, SIGKILL);
 	for (int k = 0; k < KILLS; k++) {
@@ -273,7 +268,8 @@ static void told(int fd, const char *word)
 	char text[512] = "";
 
 	do {
-		cr_assert_eq(poll(&p, 1, 10000), 1, "never told %s, at last: %s", word, text);
+		cr_assert_eq(poll(&p, 1, LAB_SOON * 1000), 1, "never told %s, at last: %s", word,
+			     text);
 		text[recv(fd, text, sizeof(text) - 1, 0)] = '\0';
 	} while (!strstr(text, word));
 }
@@ -293,7 +289,7 @@ static void hangs(int fd, pid_t pid)
 	told(fd, "WATCHDOG=1");
 }
 
-Test(daemon, tells_systemd, .timeout = 60)
+Test(daemon, tells_systemd, .timeout = TEST_LONGEST)
 {
 	struct sockaddr_un at = {0};
 	int fd = notify_socket(&at);
@@ -317,9 +313,9 @@ Test(daemon, tells_systemd, .timeout = 60)
 	lab_down(&lab);
 }
 
-Test(daemon, ends_when_its_instance_is_removed, .timeout = 60)
+Test(daemon, ends_when_its_instance_is_removed, .timeout = TEST_LONGEST)
 {
-	struct timespec nap = {.tv_nsec = 50000000};
+	struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
 	int status, tries = 0;
 	pid_t pid;
 
@@ -328,14 +324,14 @@ Test(daemon, ends_when_its_instance_is_removed, .timeout = 60)
 	/* poise reset refuses while poised runs; a broom does not. */
 	lab_must(&lab, "lb1", "rm -r /sys/fs/bpf/poise/default");
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		cr_assert_lt(tries++, 100, "it runs on");
+		cr_assert_lt(tries++, LAB_SOON * 1000 / NAP_MS, "it runs on");
 		nanosleep(&nap, NULL);
 	}
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	lab_down(&lab);
 }
 
-Test(daemon, says_what_it_cannot_do, .timeout = 60)
+Test(daemon, says_what_it_cannot_do, .timeout = TEST_LONGEST)
 {
 	const char *out;
 

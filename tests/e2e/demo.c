@@ -7,7 +7,7 @@
 
 #include "tests/support/lab.h"
 
-TestSuite(demo, .timeout = 150);
+TestSuite(demo, .timeout = TEST_LONGEST);
 
 /* Its exit status; *last is its last line, *all everything. */
 static int demo(const char *options, const char **all, const char **last)

@@ -32,7 +32,7 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(drain, .fini = down, .timeout = 90);
+TestSuite(drain, .fini = down, .timeout = TEST_LONGEST);
 
 static const char *backend(int n)
 {

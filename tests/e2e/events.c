@@ -14,7 +14,6 @@
 
 /* Found within 200 + 2 * 200 + 150 ms. */
 #define QUICK "interval 200ms fast-interval 100ms timeout 150ms hold-down 500ms jitter 0"
-#define SOON  10 /* seconds until something must be told, on a busy machine */
 
 static struct site site;
 
@@ -35,13 +34,13 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(events, .init = up, .fini = down, .timeout = 60);
+TestSuite(events, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 /* A line of this end is told, at some time. */
 static void expect_told(const char *file, const char *words)
 {
-	lab_until(&site.lab, "lb1", SOON, "%s | grep -qE '^[-0-9]{10}T[0-9:]{8}\\.[0-9]{3}Z %s$'",
-		  file, words);
+	lab_until(&site.lab, "lb1", LAB_SOON,
+		  "%s | grep -qE '^[-0-9]{10}T[0-9:]{8}\\.[0-9]{3}Z %s$'", file, words);
 }
 
 static unsigned int count(const char *words)
@@ -69,7 +68,7 @@ Test(events, what_happened)
 	lab_must(&site.lab, "lb1", "poise backend drain web %s", site_backend(&site, 1, 4));
 	expect_told("poise events web last 2", "service \"web\" is served otherwise: no other "
 					       "backend is left: those that drain serve on");
-	lab_until(&site.lab, "lb1", SOON,
+	lab_until(&site.lab, "lb1", LAB_SOON,
 		  "grep backend-down /run/followed | grep -q '\"reason\":\"connect: refused\"'");
 	lab_must(&site.lab, "lb1", "kill $(cat /run/follower)");
 	lab_must(&site.lab, "lb1", "poise service set web track always");
@@ -106,9 +105,11 @@ Test(events, who_is_to_be_told)
 	lab_must(&site.lab, "lb1", "poise health set web http " QUICK);
 	expect_told("poise events web", "service \"web\": backend 10\\.[0-9.]* is up: http 200");
 	lab_must(&site.lab, "b2", "nginx -s stop");
-	lab_until(&site.lab, "lb1", SOON, "grep -q 'backend-down %s connect: refused' /run/web.log",
+	lab_until(&site.lab, "lb1", LAB_SOON,
+		  "grep -q 'backend-down %s connect: refused' /run/web.log",
 		  site_backend(&site, 2, 4));
-	lab_until(&site.lab, "lb1", SOON, "grep -q 'backend-down %s connect: refused' /run/all.log",
+	lab_until(&site.lab, "lb1", LAB_SOON,
+		  "grep -q 'backend-down %s connect: refused' /run/all.log",
 		  site_backend(&site, 2, 4));
 	lab_must(&site.lab, "lb1",
 		 "grep -q '^change ' /run/all.log && ! grep -q change /run/web.log");
@@ -137,7 +138,7 @@ static void host_end(void)
 	host_down(&h);
 }
 
-TestSuite(events_host, .init = host_begin, .fini = host_end, .timeout = 60);
+TestSuite(events_host, .init = host_begin, .fini = host_end, .timeout = TEST_LONGEST);
 
 /* A file with that many backends that are not there, enabled or disabled. */
 static void write_file(const char *name, const char *admin)

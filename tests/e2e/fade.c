@@ -11,7 +11,7 @@
 
 #include "tests/support/site.h"
 
-TestSuite(fade, .timeout = 120);
+TestSuite(fade, .timeout = TEST_LONGEST);
 
 /* fade_ratio of the third backend. */
 static double ratio(const struct lab *l)
@@ -26,14 +26,14 @@ static double ratio(const struct lab *l)
 
 static void expect_state(const struct lab *l, const char *pattern)
 {
-	lab_until(l, "lb1", 10,
+	lab_until(l, "lb1", LAB_SOON,
 		  "poise show web --no-header --columns backend,state | grep -Eq '10.0.0.3 +%s *$'",
 		  pattern);
 }
 
 Test(fade, grows_through_a_restart)
 {
-	struct site s = {.backends = 2, .keys = "fade-in 60s"};
+	struct site s = {.backends = 2, .keys = "fade-in 600s"};
 	double before, after;
 
 	site_up(&s);
@@ -64,7 +64,7 @@ Test(fade, grows_through_a_restart)
 
 Test(fade, not_without_poised)
 {
-	struct site s = {.backends = 3, .keys = "fade-in 60s"};
+	struct site s = {.backends = 3, .keys = "fade-in 600s"};
 
 	site_up(&s);
 	site_attach(&s);

@@ -31,7 +31,7 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(failover, .fini = down, .timeout = 90);
+TestSuite(failover, .fini = down, .timeout = TEST_LONGEST);
 
 /* ---- under load -------------------------------------------------------------------------------*/
 

@@ -51,7 +51,7 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(flap, .init = up, .fini = down, .timeout = 150);
+TestSuite(flap, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 /* How often the log says that a backend is up, or down. */
 static int changes(const char *backend)

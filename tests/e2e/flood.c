@@ -32,7 +32,7 @@
 
 static struct lab lab;
 
-TestSuite(flood, .timeout = 120);
+TestSuite(flood, .timeout = TEST_LONGEST);
 
 static double now(void)
 {
@@ -108,7 +108,7 @@ Test(flood, answers_stay_at_the_limit_and_others_lose_nothing)
 	lab_must(&lab, "lb1", "poise service add good " VIP ":" GOOD "/udp forward l2");
 	lab_must(&lab, "lb1", "poise service add nobody " VIP ":" BAD "/udp forward l2");
 	lab_must(&lab, "lb1", "poise backend add good 10.0.0.1");
-	lab_until(&lab, "lb1", 10, "! poise show good | grep -q unresolved");
+	lab_until(&lab, "lb1", LAB_SOON, "! poise show good | grep -q unresolved");
 	refused(SOURCES, BURST, RATE);
 	refused(1, SOURCE_BURST, SOURCE_RATE);
 	lab_stop(daemon, SIGTERM);

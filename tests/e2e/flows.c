@@ -17,7 +17,7 @@
 #define UDP1	 9  /* and UDP sockets of client 1 */
 #define ALL	 (TCP1 + TCP2 + UDP1)
 
-TestSuite(flows, .timeout = 120);
+TestSuite(flows, .timeout = TEST_LONGEST);
 
 /* Ports in order, one a line. */
 #define PORTS_OF "sed 's/.*://' | sort -n"

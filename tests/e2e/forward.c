@@ -14,7 +14,7 @@
 #define RATE	 1000 /* a second: two seconds of each */
 #define BACKENDS 3
 
-TestSuite(forward, .timeout = 120);
+TestSuite(forward, .timeout = TEST_LONGEST);
 
 static void all_answered(const struct lab *l, const char *kind, const char *target)
 {

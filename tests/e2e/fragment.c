@@ -13,7 +13,7 @@
 #define SIZE	 4096
 #define BACKENDS 3
 
-TestSuite(fragment, .timeout = 120);
+TestSuite(fragment, .timeout = TEST_LONGEST);
 
 static void whole(struct site *s, const char *vip, int family)
 {
@@ -26,8 +26,8 @@ static void whole(struct site *s, const char *vip, int family)
 	site_service(s, vip, family);
 	/* Backends whose link carries more than the client's learn that by their first answer,
 	 * which is lost if it is IPv6. */
-	lab_until(&s->lab, "c1", 30, six ? "pieces [%s]:9000 20 %d" : "pieces %s:9000 20 %d", vip,
-		  SIZE);
+	lab_until(&s->lab, "c1", LAB_SOON, six ? "pieces [%s]:9000 20 %d" : "pieces %s:9000 20 %d",
+		  vip, SIZE);
 	lab_must(&s->lab, "c1", six ? "pieces [%s]:9000 %d %d" : "pieces %s:9000 %d %d", vip, COUNT,
 		 SIZE);
 	lab_must(&s->lab, "c1",
@@ -118,7 +118,7 @@ Test(fragment, tc_removed)
 
 	up_and_cutting(&s);
 	lab_must(&s.lab, "lb1", "tc qdisc del dev eth0 clsact");
-	lab_until(&s.lab, "c1", 5, PIECES);
+	lab_until(&s.lab, "c1", LAB_SOON, PIECES);
 	lab_must(&s.lab, "lb1", "! poise status | grep '" UNCUT "'");
 	lab_stop(s.poised, SIGTERM);
 	s.poised = 0;
@@ -133,15 +133,15 @@ Test(fragment, tc_taken)
 	struct site s;
 
 	up_and_cutting(&s);
-	lab_until(&s.lab, "lb1", 5,
+	lab_until(&s.lab, "lb1", LAB_SOON,
 		  "tc qdisc del dev eth0 clsact; tc qdisc add dev eth0 ingress_block 22 clsact");
-	lab_until(&s.lab, "lb1", 5, "poise status | grep '" UNCUT ".*too-big'");
+	lab_until(&s.lab, "lb1", LAB_SOON, "poise status | grep '" UNCUT ".*too-big'");
 	lab_must(&s.lab, "lb1", "poise status --json | grep '" UNCUT "'");
 	lab_must(&s.lab, "lb1", "! poise stats web | grep too-big");
 	lab_must(&s.lab, "c1", "! " PIECES);
 	lab_must(&s.lab, "lb1", "poise stats web | grep too-big");
 	lab_must(&s.lab, "lb1", "tc qdisc del dev eth0 clsact");
-	lab_until(&s.lab, "c1", 5, PIECES);
+	lab_until(&s.lab, "c1", LAB_SOON, PIECES);
 	lab_must(&s.lab, "lb1", "! poise status | grep '" UNCUT "'");
 	site_down(&s);
 }

@@ -28,7 +28,7 @@ static void down(void)
 	lab_down(&lab);
 }
 
-TestSuite(health_types, .init = up, .fini = down, .timeout = 60);
+TestSuite(health_types, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 /* Both backends are found to be so, in these words. */
 static void __attribute__((format(printf, 3, 4)))

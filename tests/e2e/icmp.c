@@ -13,7 +13,7 @@
 
 #define TRANSFERS 4 /* most likely over both backends */
 
-TestSuite(icmp, .timeout = 120);
+TestSuite(icmp, .timeout = TEST_LONGEST);
 
 static void narrow(struct site *s, const char *vip, int family)
 {

@@ -9,7 +9,7 @@
 
 #include "tests/support/lab.h"
 
-TestSuite(lab, .timeout = 60);
+TestSuite(lab, .timeout = TEST_LONGEST);
 
 Test(lab, two_at_once_and_neither_sees_the_other)
 {

@@ -25,7 +25,7 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(ladder, .init = up, .fini = down, .timeout = 60);
+TestSuite(ladder, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static void expect_rung(const char *rung)
 {

@@ -16,7 +16,7 @@
 #define ECHOD  "10.0.0.1:7000"
 #define ECHOD6 "[2001:db8:5::1]:7000"
 
-TestSuite(load, .timeout = 60);
+TestSuite(load, .timeout = TEST_LONGEST);
 
 static struct lab lab;
 
@@ -107,8 +107,8 @@ Test(load, clients_ask_from_the_addresses_they_are_given, .init = setup, .fini =
 	client = lab_start(&lab, "c1",
 			   "load kept " ECHOD " --clients 6 --rate 100 --from "
 			   "198.51.100.1:0,198.51.100.11:0");
-	lab_until(&lab, "b1", 10, "test $(ss -Htn dst 198.51.100.1 | wc -l) = 3");
-	lab_until(&lab, "b1", 10, "test $(ss -Htn dst 198.51.100.11 | wc -l) = 3");
+	lab_until(&lab, "b1", LAB_SOON, "test $(ss -Htn dst 198.51.100.1 | wc -l) = 3");
+	lab_until(&lab, "b1", LAB_SOON, "test $(ss -Htn dst 198.51.100.11 | wc -l) = 3");
 	lab_stop(client, SIGTERM);
 }
 
@@ -188,10 +188,11 @@ Test(load, kept_connections_come_back, .init = setup, .fini = teardown)
 	pid_t server = lab_serve(&lab, "b1", "echod b1 " ECHOD " --delay 20ms"), client;
 
 	client = lab_start(&lab, "c1", "load kept " ECHOD " --clients 4 --rate 200 --log /run/log");
-	lab_until(&lab, "c1", 10, "test -s /run/log");
+	lab_until(&lab, "c1", LAB_SOON, "test -s /run/log");
 	lab_stop(server, SIGKILL);
 	lab_serve(&lab, "b1", "echod b1 " ECHOD);
 	/* more answers over connections of their own than there are clients */
-	lab_until(&lab, "c1", 20, "test $(awk '$2 > 0 && $5 == \"b1\"' /run/log | wc -l) -gt 4");
+	lab_until(&lab, "c1", LAB_SOON,
+		  "test $(awk '$2 > 0 && $5 == \"b1\"' /run/log | wc -l) -gt 4");
 	lab_stop(client, SIGTERM);
 }

@@ -15,7 +15,7 @@
 #define SHORT 3000 /* connections of each client */
 #define SLOW  "900ms"
 
-TestSuite(nat, .timeout = 120);
+TestSuite(nat, .timeout = TEST_LONGEST);
 
 /* In turn, nothing lost, nobody sent a SYN twice (that is a second). */
 static void connect_often(const struct site *s, const char *client, int rate, int count)

@@ -19,6 +19,7 @@
 #include "loader/net/net.h"
 #include "loader/net/socket.h"
 #include "maps/text.h"
+#include "tests/support/longest.h"
 
 #define MAC_PEER "02:00:00:00:00:77"
 
@@ -69,7 +70,7 @@ static void tear_down(void)
 		run("ip netns del %s", peer);
 }
 
-TestSuite(net_kernel, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(net_kernel, .init = set_up, .fini = tear_down, .timeout = TEST_LONGEST);
 
 static struct net_hop hop_to(const char *addr, enum poise_mode mode)
 {

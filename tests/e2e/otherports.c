@@ -12,7 +12,7 @@
 #include "tests/support/site.h"
 #include "tests/support/tap.h"
 
-TestSuite(otherports, .timeout = 120);
+TestSuite(otherports, .timeout = TEST_LONGEST);
 
 struct family {
 	const char *vip, *at, *forwarding, *refused, *unreachable, *ip;
@@ -119,7 +119,7 @@ static void passed(struct scene *s)
 	lab_must(l, "lb1", "poise address set %s other-ports default", s->f->vip);
 	/* whoever takes it away does so for a second or so, while poised runs */
 	lab_must(l, "lb1", "%s route del unreachable %s proto 112", s->f->ip, s->f->vip);
-	lab_until(l, "lb1", 10, "%s route show type unreachable | grep -q '%s '", s->f->ip,
+	lab_until(l, "lb1", LAB_SOON, "%s route show type unreachable | grep -q '%s '", s->f->ip,
 		  s->f->vip);
 	lab_must(l, "lb1", "poise detach eth0");
 	ends_here(s, "the program is gone", 703);

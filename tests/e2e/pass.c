@@ -11,7 +11,7 @@
 #define SHARED4 "10.0.0.150"
 #define OWN6	"2001:db8:5::101"
 
-TestSuite(pass, .timeout = 60);
+TestSuite(pass, .timeout = TEST_LONGEST);
 
 Test(pass, the_balancer_is_still_a_host)
 {
@@ -56,7 +56,7 @@ Test(pass, other_ports_of_a_host_address_that_has_a_service)
 	lab_must(&s.lab, "b1", "ip address add " SHARED4 "/32 dev lo");
 	lab_must(&s.lab, "lb1", "poise service add web " SHARED4 ":80 forward l2");
 	lab_must(&s.lab, "lb1", "poise backend add web 10.0.0.1");
-	lab_until(&s.lab, "c1", 10, "load http " SHARED4 ":80 --count 10 --timeout 0.5");
+	lab_until(&s.lab, "c1", LAB_SOON, "load http " SHARED4 ":80 --count 10 --timeout 0.5");
 	cr_assert(strstr(lab_must(&s.lab, "c1", "load http " SHARED4 ":80 --count 10"), "b1"));
 
 	lab_serve(&s.lab, "lb1", "serve host " SHARED4 ":22");

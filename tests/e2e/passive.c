@@ -34,12 +34,12 @@ static void down(void)
 	site_down(&site);
 }
 
-TestSuite(passive, .init = up, .fini = down, .timeout = 90);
+TestSuite(passive, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static pid_t clients(void)
 {
 	return lab_start(&site.lab, "c1",
-			 "load http " SITE_VIP4 ":80 --rate " RATE " --seconds 60 --timeout 1s");
+			 "load http " SITE_VIP4 ":80 --rate " RATE " --seconds 600 --timeout 1s");
 }
 
 /* From now on its web server takes every request and resets the connection; and no longer. */
@@ -118,7 +118,7 @@ Test(passive, what_happens_to_all_ejects_nobody)
 	/* Three of four connections meet a port that is closed on all backends. */
 	lab_must(&site.lab, "router", "%s", lossy);
 	lab_must(&site.lab, "lb1", "poise service listen web " SITE_VIP4 ":81");
-	scan = lab_start(&site.lab, "c1", "load http " SITE_VIP4 ":81 --rate 720 --seconds 60");
+	scan = lab_start(&site.lab, "c1", "load http " SITE_VIP4 ":81 --rate 720 --seconds 600");
 	expect_nobody_ejected("a scan, over a link that loses 30 %");
 	lab_stop(scan, SIGINT);
 	lab_must(&site.lab, "router",

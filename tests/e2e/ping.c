@@ -12,7 +12,7 @@
 
 #define REQUESTS 200 /* of a size, as fast as they are answered */
 
-TestSuite(ping, .timeout = 120);
+TestSuite(ping, .timeout = TEST_LONGEST);
 
 struct family {
 	const char *vip, *host, *at;
@@ -86,7 +86,7 @@ static void in_fragments(const struct lab *l, const struct family *f)
 	expect_silence(l, f->vip, 3000);
 	cr_expect_geq(counted(l, "no-echo") - before, 6);
 	lab_must(l, "lb1", "poise address claim %s eth0", f->vip);
-	lab_until(l, "c1", 5, "ping -q -W 1 -c 1 -s 3000 %s", f->vip);
+	lab_until(l, "c1", LAB_SOON, "ping -q -W 1 -c 1 -s 3000 %s", f->vip);
 	expect_pings(l, f->vip, 100, REQUESTS);
 	lab_must(l, "lb1", "poise address release %s", f->vip);
 }
@@ -121,13 +121,14 @@ static void not_the_hosts(const struct lab *l, const struct family *f)
 	lab_must(l, "lb1", "poise service add own %s%s%s:80 forward l2", f->number == 6 ? "[" : "",
 		 f->host, f->number == 6 ? "]" : "");
 	lab_must(l, "lb1", "ip address add %s dev lo%s", f->vip, f->number == 6 ? " nodad" : "");
-	lab_until(l, "lb1", 10, "! poise map show listeners | grep -E '" ANSWERED "'", f->vip);
+	lab_until(l, "lb1", LAB_SOON, "! poise map show listeners | grep -E '" ANSWERED "'",
+		  f->vip);
 	before = counted(l, "echo-answered");
 	expect_pings(l, f->host, 56, 10);
 	expect_pings(l, f->vip, 56, 10);
 	cr_expect_eq(counted(l, "echo-answered"), before);
 	lab_must(l, "lb1", "ip address del %s dev lo", f->vip);
-	lab_until(l, "lb1", 10, "poise map show listeners | grep -E '" ANSWERED "'", f->vip);
+	lab_until(l, "lb1", LAB_SOON, "poise map show listeners | grep -E '" ANSWERED "'", f->vip);
 	expect_pings(l, f->vip, 56, 10);
 	cr_expect_eq(counted(l, "echo-answered") - before, 10);
 }

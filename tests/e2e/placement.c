@@ -17,7 +17,7 @@
 #define CLIENT4 "198.51.100.1"
 #define CLIENT6 "2001:db8:c::1"
 
-TestSuite(placement, .timeout = 150);
+TestSuite(placement, .timeout = TEST_LONGEST);
 
 struct family {
 	const char *vip, *client;

@@ -12,7 +12,7 @@
 #define BACKENDS 3
 #define PORTS	 8
 
-TestSuite(quic, .timeout = 120);
+TestSuite(quic, .timeout = TEST_LONGEST);
 
 /* The second address of the client, in the network of its first. */
 #define MOVED4 "198.51.100.77"

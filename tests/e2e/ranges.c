@@ -16,7 +16,7 @@
 #define RATE  "200" /* requests a second while the lists are edited, each a connection */
 #define LEAST 100   /* of them, for the test to mean something */
 
-TestSuite(ranges, .timeout = 120);
+TestSuite(ranges, .timeout = TEST_LONGEST);
 
 /* Client 1 is to be admitted, client 2 denied, all the while. */
 struct family {

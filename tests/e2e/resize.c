@@ -14,7 +14,7 @@
 /* The table is `flows_1` after one resize. */
 #define FLOWS_LEFT "/sys/fs/bpf/poise/default/v1/flows"
 
-Test(resize, under_real_traffic, .timeout = 120)
+Test(resize, under_real_traffic, .timeout = TEST_LONGEST)
 {
 	struct site s = {.backends = 3, .keys = "track always policy source-hash"};
 	pid_t transfer[TRANSFERS], load;
@@ -42,13 +42,13 @@ Test(resize, under_real_traffic, .timeout = 120)
 	/* Connections that were closed without a word by way of us would take their timeout. */
 	lab_must(&s.lab, "lb1", "poise -q flows drop all");
 	lab_until(
-		&s.lab, "lb1", 10,
+		&s.lab, "lb1", LAB_SOON,
 		"poise status --json | grep -q '\"flow_slots\":{\"used\":[0-9]*,\"limit\":65536}' "
 		"&& test $(ls /sys/fs/bpf/poise/default/v1 | grep -c ^flows) = 1");
 	/* What a resize leaves that is killed before it has begun. */
 	lab_must(&s.lab, "lb1",
 		 "bpftool map create " FLOWS_LEFT
 		 " type array key 4 value 64 entries 8192 name flows flags 0x400");
-	lab_until(&s.lab, "lb1", 10, "test ! -e " FLOWS_LEFT);
+	lab_until(&s.lab, "lb1", LAB_SOON, "test ! -e " FLOWS_LEFT);
 	site_down(&s);
 }

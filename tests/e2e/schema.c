@@ -27,7 +27,7 @@ static void down(void)
 	host_down(&h);
 }
 
-TestSuite(schema, .init = up, .fini = down, .timeout = 60);
+TestSuite(schema, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static void site(void)
 {

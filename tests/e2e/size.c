@@ -28,7 +28,7 @@ static void down(void)
 	host_down(&h);
 }
 
-TestSuite(size, .init = up, .fini = down, .timeout = 60);
+TestSuite(size, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static double milliseconds(const struct timeval *t)
 {

@@ -4,7 +4,7 @@
 
 #include "tests/support/site.h"
 
-Test(skeleton, one_request_through_xdp, .timeout = 60)
+Test(skeleton, one_request_through_xdp, .timeout = TEST_LONGEST)
 {
 	struct site s = {.backends = 1};
 
@@ -12,7 +12,7 @@ Test(skeleton, one_request_through_xdp, .timeout = 60)
 	site_attach(&s);
 	lab_must(&s.lab, "lb1", "poise service add web " SITE_VIP4 ":80 forward l2");
 	lab_must(&s.lab, "lb1", "poise backend add web 10.0.0.1");
-	lab_until(&s.lab, "c1", 10, "load http " SITE_VIP4 ":80 --count 1 --timeout 0.5");
+	lab_until(&s.lab, "c1", LAB_SOON, "load http " SITE_VIP4 ":80 --count 1 --timeout 0.5");
 	site_expect(&s, 1, 4, "up", "tcp connected");
 	site_expect_shown(&s, " 1/1 ");
 	/* It went through the program: the stack of the balancer does not forward. */

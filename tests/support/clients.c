@@ -11,8 +11,6 @@
 #define LOAD_SUM   "/run/load.sum"
 #define SENDER_LOG "/run/sender.log"
 
-#define PATIENCE 15 /* seconds until they have begun, or ended, on a busy machine */
-
 double clients_now(void)
 {
 	struct timespec t;
@@ -36,7 +34,7 @@ void clients_begin(struct clients *c, const struct lab *lab, const char *vip, in
 	*c = (struct clients){.lab = lab};
 	snprintf(program, sizeof(program), "tests/lab/sender %s 9000", vip);
 	begin(lab, program, SENDER_LOG);
-	lab_until(lab, "c1", PATIENCE, "grep -q ready " SENDER_LOG);
+	lab_until(lab, "c1", LAB_SOON, "grep -q ready " SENDER_LOG);
 	snprintf(c->udp_on, sizeof(c->udp_on), "%s",
 		 lab_must(lab, "c1", "awk '{ printf \"%%s\", $2; exit }' " SENDER_LOG));
 	snprintf(target, sizeof(target), at, vip);
@@ -44,7 +42,7 @@ void clients_begin(struct clients *c, const struct lab *lab, const char *vip, in
 		 target, rate);
 	c->began = clients_now();
 	begin(lab, program, LOAD_SUM);
-	lab_until(lab, "c1", PATIENCE, "[ -s " LOAD_LOG " ]");
+	lab_until(lab, "c1", LAB_SOON, "[ -s " LOAD_LOG " ]");
 }
 
 static void end(const struct clients *c, const char *out)
@@ -52,7 +50,7 @@ static void end(const struct clients *c, const char *out)
 	lab_must(c->lab, "c1",
 		 "read -r pid < %s.pid; kill -TERM $pid; "
 		 "for n in $(seq %d); do [ -d /proc/$pid ] || exit 0; sleep 0.1; done; exit 1",
-		 out, PATIENCE * 10);
+		 out, LAB_SOON * 10);
 }
 
 void clients_end(struct clients *c)

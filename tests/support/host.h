@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "longest.h"
+
 #define HOST_OUTPUT (1 << 20) /* bytes kept of each channel; more fails the test */
 
 struct host {

@@ -12,7 +12,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "longest.h"
+
 #define LAB_OUTPUT 65536 /* bytes kept of what a command prints */
+
+/* Seconds until what must come to be is there, on the slowest and busiest of machines: for
+ * everything that is waited for and whose time is no claim. */
+#define LAB_SOON 60
 
 struct lab {
 	char name[32];
@@ -30,9 +36,17 @@ int lab_run(const struct lab *l, const char *node, const char **out, const char 
 /* The same; the status must be 0. Returns what it printed. */
 const char *lab_must(const struct lab *l, const char *node, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Runs it again and again until its status is 0; fails the test after so many seconds. */
+/* Runs it again and again until its status is 0; fails the test after so many seconds, LAB_SOON at
+ * the least. */
 void lab_until(const struct lab *l, const char *node, int seconds, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* The same where it is a claim that it takes no longer than that: on a slow machine in as many
+ * times longer as this one is slower. */
+void lab_within(const struct lab *l, const char *node, double seconds, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* How many times slower it is now than one with nothing else to do, by how long a command on a node
+ * takes to start and end; at least 1. */
+double lab_slowness(const struct lab *l);
 
 /* Starts one program (no shell: words at blanks) on the node and returns its pid. */
 pid_t lab_start(const struct lab *l, const char *node, const char *fmt, ...)

@@ -6,6 +6,7 @@
 #ifndef POISE_TEST_PLACE_H
 #define POISE_TEST_PLACE_H
 
+#include "longest.h"
 #include "maps/error.h"
 #include "maps/instance.h"
 

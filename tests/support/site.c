@@ -126,6 +126,11 @@ double site_since(const struct site *s, int n, int family)
 			     site_backend(s, n, family)));
 }
 
+bool site_in_time(const struct site *s, double took)
+{
+	return took <= SITE_FOUND || took <= SITE_FOUND * lab_slowness(&s->lab);
+}
+
 void site_expect_shown(const struct site *s, const char *words)
 {
 	lab_until(&s->lab, "lb1", SITE_SOON, "poise show web | grep -qF '%s'", words);

@@ -11,7 +11,7 @@
 
 #include <criterion/criterion.h>
 
-#define PATIENCE 100 /* times a tenth of a second */
+#define PATIENCE (LAB_SOON * 10) /* times a tenth of a second */
 #define MARK	 700 /* bytes of a ping that marks a place; the next mark has one more */
 
 static void nap(void)
