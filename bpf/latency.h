@@ -156,22 +156,36 @@ __noinline int latency_open(struct xdp_md *ctx, __u32 at, __u32 member, __u32 he
 	return 0;
 }
 
+/* Averages go on by a sample of this kind. */
+static __always_inline void latency_average(struct poise_latency *l, __u32 kind, __u32 ticks,
+					    __u64 ns)
+{
+	__u64 *peak = &l->peak[kind & (POISE_SAMPLE_ROOM - 1)];
+	__u64 *mean = &l->mean[kind & (POISE_SAMPLE_ROOM - 1)], was;
+	__u32 age = ns >> POISE_AGE_SHIFT;
+
+	for (int i = 0; i < LATENCY_TRIES; i++) {
+		was = ONCE(*peak);
+		if (__sync_bool_compare_and_swap(peak, was, poise_peak_next(was, ticks, age)))
+			break;
+	}
+	for (int i = 0; i < LATENCY_TRIES; i++) {
+		was = ONCE(*mean);
+		if (__sync_bool_compare_and_swap(mean, was, poise_mean_next(was, ticks, age)))
+			break;
+	}
+}
+
 /* Notes a sample. */
 static __always_inline void latency_put(struct poise_latency *l, __u32 kind, __u32 ticks, __u64 ns)
 {
 	__u32 bucket = poise_latency_bucket(ticks);
 
-	__sync_fetch_and_add(&l->samples[kind & (POISE_SAMPLES - 1)], 1);
+	__sync_fetch_and_add(&l->samples[kind & (POISE_SAMPLE_ROOM - 1)], 1);
 	BOUND(bucket, 0xff);
 	if (kind == POISE_SAMPLE_REQUEST && bucket < POISE_LATENCY_BUCKETS)
 		__sync_fetch_and_add(&l->requests[bucket], 1);
-	for (int i = 0; i < LATENCY_TRIES; i++) {
-		__u64 *peak = &l->peak[kind & (POISE_SAMPLES - 1)], was = ONCE(*peak);
-
-		if (__sync_bool_compare_and_swap(
-			    peak, was, poise_peak_next(was, ticks, ns >> POISE_AGE_SHIFT)))
-			break;
-	}
+	latency_average(l, kind, ticks, ns);
 }
 
 /* Is this what was waited for? If there is no answer to come it is, and brings nothing. */

@@ -9,13 +9,40 @@
 
 #define WHOLE (1ull << 32)
 
+/* An average that is older is not what a backend is now. */
+#define FRESH (1u << POISE_PEAK_HALF_SHIFT) /* units of age */
+
+/* A backend hangs if it has not answered for so long, and so many times longer than it takes. */
+#define HANGS_TICKS (10000000u >> POISE_TICK_SHIFT)
+#define HANGS_TIMES 4
+
+/* Who takes less than this many halves of what the fastest takes is as fast. */
+#define ALIKE_HALVES 3
+
+/* What is known of a backend. */
+struct known {
+	__u64 mean; /* 0: no sample */
+	__u32 wait; /* ticks; 0: nothing is waited for */
+};
+
+/* Long answers and short ones say the same, where connections say another thing. */
+static __u64 mean_of(const struct poise_latency *l, bool requests)
+{
+	__u64 mean;
+
+	if (!requests)
+		return __atomic_load_n(&l->mean[POISE_SAMPLE_CONNECT], __ATOMIC_RELAXED);
+	mean = __atomic_load_n(&l->mean[POISE_SAMPLE_REQUEST], __ATOMIC_RELAXED);
+	return mean ? mean : __atomic_load_n(&l->mean[POISE_SAMPLE_SHORT], __ATOMIC_RELAXED);
+}
+
 /* Requests say more than connections, but the two do not compare. */
-static enum poise_sample kind_of(const struct poise_latency *const *line, size_t n)
+static bool have_requests(const struct poise_latency *const *line, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		if (line[k]->peak[POISE_SAMPLE_REQUEST])
-			return POISE_SAMPLE_REQUEST;
-	return POISE_SAMPLE_CONNECT;
+		if (mean_of(line[k], true))
+			return true;
+	return false;
 }
 
 static __u32 waited(const struct poise_latency *l, __u32 now)
@@ -26,28 +53,83 @@ static __u32 waited(const struct poise_latency *l, __u32 now)
 	return since && age <= POISE_WAITS_TICKS ? age : 0;
 }
 
-bool favour_felt(const struct poise_latency *const *line, size_t n, __u64 ns, __u32 *felt)
+/* The pool's mean, and the least of those whose average is fresh, or of all; ticks. */
+struct pool {
+	__u32 mean, least;
+};
+
+static struct pool pool_of(const struct known *is, size_t n, __u32 age)
 {
-	enum poise_sample kind = kind_of(line, n);
+	__u32 least = ~0u, fresh = ~0u;
 	__u64 sum = 0, known = 0;
 
 	for (size_t k = 0; k < n; k++) {
-		__u64 word = __atomic_load_n(&line[k]->peak[kind], __ATOMIC_RELAXED);
+		__u32 ticks = POISE_MEAN_TICKS(is[k].mean);
 
-		felt[k] = word ? poise_peak_now(word, (__u32)(ns >> POISE_AGE_SHIFT)) : 0;
-		sum += felt[k];
-		known += felt[k] != 0;
+		if (!is[k].mean)
+			continue;
+		sum += ticks;
+		known++;
+		least = ticks < least ? ticks : least;
+		if (age - (__u32)is[k].mean <= FRESH && ticks < fresh)
+			fresh = ticks;
 	}
-	for (size_t k = 0; k < n && known; k++) {
-		__u32 wait = waited(line[k], (__u32)(ns >> POISE_TICK_SHIFT));
+	return (struct pool){
+		.mean = known ? (__u32)(sum / known) : 0,
+		.least = fresh != ~0u ? fresh : least,
+	};
+}
 
-		if (!felt[k])
-			felt[k] = (__u32)(sum / known);
-		if (wait > felt[k])
-			felt[k] = wait;
-		felt[k] = poise_latency_floor(poise_latency_bucket(felt[k]));
+/* While nothing is waited for, what is known fades until the backend is tried again, as one without
+ * samples is; then it counts in full, so that one request tries it and no crowd. */
+static struct felt feel(const struct known *is, const struct pool *pool, __u32 age)
+{
+	__u32 ticks = is->mean ? POISE_MEAN_TICKS(is->mean) : pool->mean;
+	__u32 faded = is->mean ? poise_peak_now(is->mean, age) >> POISE_MEAN_SHIFT : 0;
+	struct felt felt = {
+		.hangs = is->wait > HANGS_TICKS && is->wait / HANGS_TIMES > ticks,
+	};
+
+	if (!is->wait)
+		felt.ticks = faded > pool->least ? faded : pool->least;
+	else
+		felt.ticks = is->wait > ticks ? is->wait : ticks;
+	return felt;
+}
+
+/* Who is nearly as fast as the fastest is as fast: the rest is chance and load. */
+static void level(struct felt *felt, size_t n)
+{
+	__u32 least = ~0u;
+
+	for (size_t k = 0; k < n; k++) {
+		felt[k].ticks = poise_latency_floor(poise_latency_bucket(felt[k].ticks));
+		least = felt[k].ticks < least ? felt[k].ticks : least;
 	}
-	return known != 0;
+	for (size_t k = 0; k < n; k++)
+		if (2ull * felt[k].ticks < (__u64)ALIKE_HALVES * least)
+			felt[k].ticks = least;
+}
+
+bool favour_felt(const struct poise_latency *const *line, size_t n, __u64 ns, struct felt *felt)
+{
+	struct known *is = memory_alloc(n * sizeof(*is));
+	__u32 age = (__u32)(ns >> POISE_AGE_SHIFT);
+	bool requests = have_requests(line, n);
+	struct pool pool;
+
+	for (size_t k = 0; k < n; k++)
+		is[k] = (struct known){
+			.mean = mean_of(line[k], requests),
+			.wait = waited(line[k], (__u32)(ns >> POISE_TICK_SHIFT)),
+		};
+	pool = pool_of(is, n, age);
+	for (size_t k = 0; k < n && pool.mean; k++)
+		felt[k] = feel(&is[k], &pool, age);
+	if (pool.mean)
+		level(felt, n);
+	free(is);
+	return pool.mean != 0;
 }
 
 /* The part of 2^32 by which `less` is less than `more`. */
@@ -58,16 +140,29 @@ static __u32 part(__u64 less, __u64 more)
 	return more ? (__u32)((more - less) * WHOLE / more) : 0;
 }
 
-void favour_words(const __u32 *felt, size_t n, struct favour *word)
+/* Ticks have 26 bits, their squares 52; 12 of them are enough for a ratio. */
+static __u32 part_of_squares(__u64 less, __u64 more)
 {
-	__u32 least = n ? felt[0] : 0, most = least;
+	while (more >> 16) {
+		less >>= 1;
+		more >>= 1;
+	}
+	return part(less * less, more * more);
+}
+
+void favour_words(const struct felt *felt, size_t n, struct favour *word)
+{
+	__u32 least = n ? felt[0].ticks : 0, most = least;
 
 	for (size_t m = 0; m < n; m++) {
-		least = felt[m] < least ? felt[m] : least;
-		most = felt[m] > most ? felt[m] : most;
+		least = felt[m].ticks < least ? felt[m].ticks : least;
+		most = felt[m].ticks > most ? felt[m].ticks : most;
 	}
 	for (size_t m = 0; m < n; m++)
-		word[m] = (struct favour){part(felt[m], most), part(least, felt[m])};
+		word[m] = (struct favour){
+			.eased = part(felt[m].ticks, most),
+			.refused = felt[m].hangs ? ~0u : part_of_squares(least, felt[m].ticks),
+		};
 }
 
 static void store(struct instance *i, __u16 id, const struct favour *want)
@@ -89,7 +184,7 @@ static void want_by_latency(const struct instance *i, const struct config_servic
 			    struct favour *want)
 {
 	const struct poise_latency **line = memory_alloc(svc->members * sizeof(*line));
-	__u32 *felt = memory_alloc(svc->members * sizeof(*felt));
+	struct felt *felt = memory_alloc(svc->members * sizeof(*felt));
 
 	for (size_t m = 0; m < svc->members; m++)
 		line[m] = instance_latencies(i, svc->member[m].id, 1);

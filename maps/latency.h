@@ -17,8 +17,11 @@
 enum poise_sample {
 	POISE_SAMPLE_REQUEST = 0,
 	POISE_SAMPLE_CONNECT,
+	POISE_SAMPLE_SHORT, /* to the client's acknowledgement of an answer of one segment */
 	POISE_SAMPLES,
 };
+
+#define POISE_SAMPLE_ROOM 4 /* a power of two: a mask bounds a kind */
 
 /*
  * Requests by their time: octaves, cut into equal parts (as HdrHistogram has it), so that the
@@ -36,16 +39,20 @@ enum poise_sample {
 
 /* latencies[member] */
 struct poise_latency {
-	__u64 peak[POISE_SAMPLES]; /* poise_peak; 0: none yet */
-	__u64 samples[POISE_SAMPLES];
+	__u64 mean[POISE_SAMPLE_ROOM]; /* poise_mean_next(); 0: none yet */
 	/* Ticks when the first request or SYN was sent of those that are timed and came after the
 	 * last answer; 0: none is waited for. */
 	__u32 waits;
-	__u32 spare[7];
+	/* Where only clients are heard (bpf/watch.h): when a round trip was last known, of short
+	 * answers the least so far, since when, and of how many. Ticks. */
+	__u32 known, least, least_since, least_of;
+	__u32 spare[3];
+	__u64 peak[POISE_SAMPLE_ROOM]; /* poise_peak_next(); 0: none yet */
+	__u64 samples[POISE_SAMPLE_ROOM];
 	__u32 requests[POISE_LATENCY_BUCKETS]; /* modulo 2^32 */
 };
 
-POISE_ASSERT_SIZE(struct poise_latency, 64 + 4 * POISE_LATENCY_BUCKETS);
+POISE_ASSERT_SIZE(struct poise_latency, 128 + 4 * POISE_LATENCY_BUCKETS);
 
 /* The number of the highest bit of n, which is below 2^POISE_LATENCY_BITS; without branches. */
 static inline __attribute__((always_inline)) __u32 poise_octave(__u32 n)
@@ -124,6 +131,28 @@ static inline __attribute__((always_inline)) __u64 poise_peak_next(__u64 word, _
 		return POISE_PEAK(ticks, age);
 	left = poise_peak_left(age - (__u32)word);
 	return POISE_PEAK(ticks + ((__u64)(was - ticks) * left >> 16), age);
+}
+
+/*
+ * An average by time, in parts of a tick, with when it was last changed: a sample weighs as much as
+ * the time since the one before it has made that one forgotten. So where samples are dense it is
+ * their mean over a second or two, of which one that was held up makes next to nothing, and where
+ * they are rare it is the last one.
+ */
+#define POISE_MEAN_SHIFT       6 /* parts of a tick: less and small differences would be lost */
+#define POISE_MEAN_MOST	       ((1u << POISE_LATENCY_BITS) - 1) /* ticks */
+#define POISE_MEAN_TICKS(word) (POISE_PEAK_TICKS(word) >> POISE_MEAN_SHIFT)
+
+static inline __attribute__((always_inline)) __u64 poise_mean_next(__u64 word, __u32 ticks,
+								   __u32 age)
+{
+	__u32 was = POISE_PEAK_TICKS(word), is;
+	__u64 left = word ? poise_peak_left(age - (__u32)word) : 0;
+
+	if (ticks > POISE_MEAN_MOST)
+		ticks = POISE_MEAN_MOST;
+	is = ticks ? ticks << POISE_MEAN_SHIFT : 1;
+	return POISE_PEAK((was * left + is * (65536 - left) + 32768) >> 16, age);
 }
 
 #endif

@@ -19,11 +19,11 @@ static __u32 ticks(double ms)
 
 static struct poise_latency line[MEMBERS];
 static const struct poise_latency *lines[MEMBERS] = {&line[0], &line[1], &line[2], &line[3]};
-static __u32 felt[MEMBERS];
+static struct felt felt[MEMBERS];
 
 static void took(struct poise_latency *l, enum poise_sample kind, double ms, __u64 ago_ms)
 {
-	l->peak[kind] = POISE_PEAK(ticks(ms), (NS - ago_ms * MS) >> POISE_AGE_SHIFT);
+	l->mean[kind] = poise_mean_next(0, ticks(ms), (NS - ago_ms * MS) >> POISE_AGE_SHIFT);
 }
 
 static void sent(struct poise_latency *l, __u64 ago_ms)
@@ -33,8 +33,8 @@ static void sent(struct poise_latency *l, __u64 ago_ms)
 
 /* Buckets round down by an eighth at most. */
 #define EXPECT_FELT(m, ms)                                                                         \
-	cr_assert(felt[m] <= ticks(ms) && felt[m] >= ticks(ms) * 7 / 8 - 1,                        \
-		  "%u: %u ticks, not %u", m, felt[m], ticks(ms))
+	cr_assert(felt[m].ticks <= ticks(ms) && felt[m].ticks >= ticks(ms) * 7 / 8 - 1,            \
+		  "%u: %u ticks, not %u", m, felt[m].ticks, ticks(ms))
 
 Test(favour, nothing_is_felt_of_those_without_samples)
 {
@@ -42,38 +42,75 @@ Test(favour, nothing_is_felt_of_those_without_samples)
 	cr_assert_not(favour_felt(lines, MEMBERS, NS, felt));
 }
 
-Test(favour, who_has_no_sample_is_the_mean)
+Test(favour, who_has_no_sample_is_tried_once_and_is_the_mean_meanwhile)
 {
 	took(&line[0], POISE_SAMPLE_REQUEST, 2, 0);
 	took(&line[1], POISE_SAMPLE_REQUEST, 6, 0);
 	took(&line[2], POISE_SAMPLE_CONNECT, 1, 0);
+	sent(&line[3], 1);
 	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
 	EXPECT_FELT(0, 2);
 	EXPECT_FELT(1, 6);
-	EXPECT_FELT(2, 4);
+	EXPECT_FELT(2, 2); /* as the fastest: nothing keeps it from being tried */
 	EXPECT_FELT(3, 4);
+}
+
+Test(favour, short_answers_count_where_long_ones_are_not_known)
+{
+	took(&line[0], POISE_SAMPLE_SHORT, 3, 0);
+	took(&line[1], POISE_SAMPLE_SHORT, 3, 0);
+	took(&line[1], POISE_SAMPLE_REQUEST, 6, 0);
+	took(&line[2], POISE_SAMPLE_CONNECT, 1, 0);
+	took(&line[3], POISE_SAMPLE_SHORT, 12, 0);
+	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
+	EXPECT_FELT(0, 3);
+	EXPECT_FELT(1, 6);
+	EXPECT_FELT(2, 3);
+	EXPECT_FELT(3, 12);
 }
 
 Test(favour, who_does_not_answer_is_felt_to_take_as_long_as_that)
 {
 	for (unsigned int m = 0; m < MEMBERS; m++)
 		took(&line[m], POISE_SAMPLE_REQUEST, 1, 0);
+	took(&line[3], POISE_SAMPLE_REQUEST, 20, 0);
 	sent(&line[1], 50);
 	sent(&line[2], 6000);
+	sent(&line[3], 50);
 	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
 	EXPECT_FELT(0, 1);
 	EXPECT_FELT(1, 50);
 	EXPECT_FELT(2, 1); /* it is tried again */
+	EXPECT_FELT(3, 50);
+	cr_assert(felt[1].hangs);
+	cr_assert_not(felt[2].hangs);
+	cr_assert_not(felt[3].hangs, "for it that is not long");
 }
 
-Test(favour, what_was_long_ago_is_forgotten)
+Test(favour, who_hangs_is_refused_whatever_comes)
+{
+	struct favour word[2];
+
+	took(&line[0], POISE_SAMPLE_REQUEST, 1, 0);
+	took(&line[1], POISE_SAMPLE_REQUEST, 1, 0);
+	sent(&line[1], 12);
+	cr_assert(favour_felt(lines, 2, NS, felt));
+	favour_words(felt, 2, word);
+	cr_assert_eq(word[1].refused, ~0u);
+	cr_assert_eq(word[0].refused, 0);
+}
+
+Test(favour, what_was_long_ago_is_forgotten_until_it_is_tried_again)
 {
 	took(&line[0], POISE_SAMPLE_REQUEST, 1, 0);
 	took(&line[1], POISE_SAMPLE_REQUEST, 64, 3 * 1074);
 	took(&line[2], POISE_SAMPLE_REQUEST, 64, 3600 * 1000);
+	took(&line[3], POISE_SAMPLE_REQUEST, 64, 3600 * 1000);
+	sent(&line[3], 1);
 	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
 	EXPECT_FELT(1, 8);
-	EXPECT_FELT(2, 4.5); /* the mean of those that are known */
+	EXPECT_FELT(2, 1);
+	EXPECT_FELT(3, 64); /* one tries it, and no crowd */
 }
 
 Test(favour, near_ties_are_ties)
@@ -81,7 +118,7 @@ Test(favour, near_ties_are_ties)
 	struct favour word[MEMBERS];
 
 	for (unsigned int m = 0; m < MEMBERS; m++)
-		took(&line[m], POISE_SAMPLE_REQUEST, 1.08 + 0.01 * m, 0);
+		took(&line[m], POISE_SAMPLE_REQUEST, 1.08 + 0.13 * m, 0);
 	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
 	favour_words(felt, MEMBERS, word);
 	for (unsigned int m = 0; m < MEMBERS; m++)
@@ -90,14 +127,15 @@ Test(favour, near_ties_are_ties)
 
 Test(favour, words_are_parts_of_the_slowest_and_of_what_the_fastest_gets)
 {
-	static const __u32 took_ticks[MEMBERS] = {100, 400, 1, 1000000};
+	static const struct felt took_ticks[MEMBERS] = {
+		{.ticks = 100}, {.ticks = 400}, {.ticks = 1}, {.ticks = 1000000}};
 	struct favour word[MEMBERS];
 
 	favour_words(took_ticks, 2, word);
 	cr_assert_eq(word[0].eased, 3u << 30);
 	cr_assert_eq(word[0].refused, 0);
 	cr_assert_eq(word[1].eased, 0);
-	cr_assert_eq(word[1].refused, 3u << 30);
+	cr_assert_eq(word[1].refused, 15u << 28, "by the square");
 	favour_words(took_ticks, MEMBERS, word);
 	cr_assert_eq(word[2].eased, (__u32) - (1 << 20), "a part in 4,096 is left");
 	cr_assert_eq(word[3].refused, (__u32) - (1 << 20));
@@ -182,18 +220,80 @@ Test(favour, p2c_leaves_the_slow_one_out_while_others_are_idle)
 	native_close(&n);
 }
 
-Test(favour, latency_aware_shares_flows_by_latency)
+static double least(const double ms[MEMBERS])
 {
-	static const double ms[MEMBERS] = {1, 2, 2, 4};
-	static const unsigned int share[MEMBERS] = {4, 2, 2, 1};
+	double is = ms[0];
+
+	for (unsigned int m = 1; m < MEMBERS; m++)
+		is = ms[m] < is ? ms[m] : is;
+	return is;
+}
+
+/* Of four members; 16.27 is passed by one fair draw in a thousand. */
+#define CHI_SQUARE_3 16.27
+
+static double chi_square(const unsigned int got[MEMBERS], const double part[MEMBERS])
+{
+	double sum = 0, all = 0, chi = 0;
+	unsigned int flows = 0;
+
+	for (unsigned int m = 0; m < MEMBERS; m++) {
+		all += part[m];
+		flows += got[m];
+	}
+	for (unsigned int m = 0; m < MEMBERS; m++) {
+		double fair = flows * part[m] / all;
+
+		sum += got[m];
+		chi += (got[m] - fair) * (got[m] - fair) / fair;
+	}
+	cr_assert_eq(sum, FLOWS);
+	return chi;
+}
+
+Test(favour, latency_aware_shares_flows_by_the_square_of_latency)
+{
+	static const double ms[][MEMBERS] = {
+		{1, 2, 2, 4}, {1, 1, 1, 8}, {16, 2, 16, 16}, {3, 3, 3, 3}};
+
+	for (unsigned int k = 0; k < sizeof(ms) / sizeof(ms[0]); k++) {
+		double part[MEMBERS], chi;
+		unsigned int got[MEMBERS];
+
+		open_with("latency-aware");
+		feel(ms[k]);
+		choose(FLOWS, false, got);
+		for (unsigned int m = 0; m < MEMBERS; m++) {
+			__u32 refused = instance_loads(n.i, 0, id_of(m))->refused;
+
+			part[m] = 1 / (ms[k][m] * ms[k][m]);
+			cr_expect_float_eq(1 - refused / 0x1p32,
+					   least(ms[k]) * least(ms[k]) * part[m], 0.01,
+					   "member %u of %u", m, k);
+			part[m] = 1 - refused / 0x1p32;
+		}
+		chi = chi_square(got, part);
+		cr_expect_lt(chi, CHI_SQUARE_3, "of %u: %u %u %u %u", k, got[0], got[1], got[2],
+			     got[3]);
+		native_close(&n);
+	}
+}
+
+/* One that takes 20 ms beside 1, 2 and 5 ms gets what its square says and no more; one that is
+ * waited for gets nothing. */
+Test(favour, latency_aware_sends_the_slowest_next_to_nothing)
+{
+	static const double ms[MEMBERS] = {1, 2, 5, 20};
 	unsigned int got[MEMBERS];
 
 	open_with("latency-aware");
 	feel(ms);
 	choose(FLOWS, false, got);
-	for (unsigned int m = 0; m < MEMBERS; m++)
-		cr_expect_float_eq((double)got[m], FLOWS * share[m] / 9.0, FLOWS / 50.0,
-				   "member %u got %u", m, got[m]);
+	cr_expect_lt(got[3], FLOWS / 200, "%u", got[3]);
+	sent(&n.i->latencies[id_of(0)], 50);
+	favour_run(n.i, n.cfg, NS, true);
+	choose(FLOWS, false, got);
+	cr_expect_eq(got[0], 0, "%u", got[0]);
 	native_close(&n);
 }
 

@@ -127,6 +127,25 @@ Test(latency, many_samples_forget_no_faster_than_few)
 		     POISE_PEAK_TICKS(many), POISE_PEAK_TICKS(few));
 }
 
+Test(latency, the_mean_is_that_of_a_second_or_of_the_last)
+{
+	__u32 half = 1u << POISE_PEAK_HALF_SHIFT;
+	__u64 mean = poise_mean_next(0, 200, 5000);
+
+	cr_assert_eq(POISE_MEAN_TICKS(mean), 200);
+	for (__u32 k = 1; k <= 1000; k++) /* every fourth takes twice as long */
+		mean = poise_mean_next(mean, k % 4 ? 200 : 400, 5000 + 4 * k);
+	cr_assert_float_eq((double)POISE_MEAN_TICKS(mean), 250, 10, "%u", POISE_MEAN_TICKS(mean));
+	mean = poise_mean_next(mean, 20000, 9004);
+	cr_assert_lt(POISE_MEAN_TICKS(mean), 300, "one that was held up: %u",
+		     POISE_MEAN_TICKS(mean));
+	mean = poise_mean_next(mean, 5000, 9004 + 10 * half);
+	cr_assert_float_eq((double)POISE_MEAN_TICKS(mean), 5000, 10, "%u", POISE_MEAN_TICKS(mean));
+	cr_assert_neq(poise_mean_next(0, 0, 0), 0, "0 says that there is none");
+	mean = poise_mean_next(0, ~0u, 7);
+	cr_assert_eq(POISE_MEAN_TICKS(mean), POISE_MEAN_MOST);
+}
+
 Test(latency, the_clock_may_wrap)
 {
 	cr_assert_eq(poise_peak_now(POISE_PEAK(4096, -512), 512), 2048);
