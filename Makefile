@@ -42,7 +42,8 @@ TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
 BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare)
-SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c tests/*/*.bpf.c))
+CHAIN	:= $(B)/bench/chain/chain $(B)/bench/chain/noop.bpf.o
+SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c bench/*/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
 DATAPATH := $(call tests,datapath)
@@ -53,7 +54,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -130,6 +131,7 @@ LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces) 
 lab: $(LAB) $(addprefix $(B)/tests/lab/,pass.bpf.o lossy.bpf.o) ## Build what tests/lab/lab and its users need
 $(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
 $(addprefix $(B)/tests/lab/,flood probe datagram hold pieces): $(B)/tests/lab/endpoint.o
+$(B)/tests/lab/flood $(B)/bench/chain/chain: $(B)/tests/lab/burst.o
 $(B)/bench/load/load $(B)/bench/load/echod: $(LOADLIB)
 $(LAB): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -165,7 +167,8 @@ $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" > $@
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# Not those of the trees that bench-compare builds.
+-include $(shell find $(B) -path $(B)/compare -prune -o -name '*.d' -print 2>/dev/null)
 
 # ---- tests ---------------------------------------------------------------------------------------
 
@@ -200,7 +203,7 @@ tests: $(TESTS) ## Build the tests, run none
 # JOBS=2 runs two at a time, in little more than half the time where nothing else runs; one by one is
 # what tests with deadlines are surest in.
 JOBS ?= 1
-run-tests: all lab man tests $(BENCHED)
+run-tests: all lab man tests $(BENCHED) $(CHAIN)
 	@B=$(B) tests/run -j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) $(RUN_E2E) $(RUN_DOCS) $(RUN_VM)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
@@ -214,7 +217,7 @@ test-full: all lab $(addprefix $(B)/tests/,datapath/flood datapath/gauges e2e/fl
 test-full: ## 16 M first packets, 17 M flows, 2,000 checks a second for ten minutes
 	@B=$(B) POISE_NAT_FLOWS=10000000 POISE_FLOOD=16 POISE_MIX=3 POISE_FULL=1 tests/run -t 900 $(filter-out all lab,$^)
 
-test-e2e: all lab man $(E2E) $(BENCHED) ## Namespaces, real servers, real traffic
+test-e2e: all lab man $(E2E) $(BENCHED) $(CHAIN) ## Namespaces, real servers, real traffic
 	@B=$(B) tests/run $(RUN_E2E)
 
 test-docs: all lab man ## The command blocks of README and the man pages
@@ -245,6 +248,13 @@ $(B)/bench/compare/standby: $(B)/bench/measure.o $(B)/bench/sample.o \
 	$(call src,bench/row.c bench/balancer.c) $(LIBS)
 $(COMPARE): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The whole path in a lab, by live frames.
+$(B)/bench/chain/chain: %: %.o $(addprefix $(B)/,tests/lab/endpoint.o bench/sample.o)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole path, against a no-op
+	@B=$(B) bench/chain/run
 
 bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
 	@bench/compare/run

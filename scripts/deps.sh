@@ -50,6 +50,9 @@ xz:xz-utils
 BENCH_NEEDS='
 gnuplot:gnuplot-nox
 perf:linux-perf
+nft:nftables
+haproxy:haproxy
+/usr/lib/nginx/modules/ngx_stream_module.so:libnginx-mod-stream
 '
 [ "${1:-}" != bench ] || NEEDS+=$BENCH_NEEDS
 # Of these the newest thing used decides; older ones fail to compile, not to install.

@@ -100,6 +100,23 @@ Test(bench, compare_says_which_is_slower_and_by_its_exit_status_that_it_may_not_
 	cr_assert(status == 3 && strstr(said, "x.instructions"), "%s", said);
 }
 
+/* Every packet of every mode comes back; how fast is the machine's affair. */
+Test(bench, chain_puts_packets_through_each_mode_and_none_is_lost, .init = setup, .fini = teardown)
+{
+	const char *said;
+	int status;
+
+	status = lab_host(
+		&said, "ROUNDS=2 PACKETS=4096 PEERS=0 PROFILE=0 OUT=%s bench/chain/run 2>&1", out);
+	cr_assert(status == 0, "%s", said);
+	cr_assert(strstr(said, "| no-op | ") && strstr(said, "| 1.000 | 1.000 to 1.000 |"), "%s",
+		  said);
+	cr_assert(!strstr(said, "void"), "%s", said);
+	status =
+		lab_host(&said, "grep -cE '^(no-op|l2|ipip|nat|gue),[12],[0-9]' %s/chain.csv", out);
+	cr_assert(status == 0 && !strcmp(said, "10\n"), "%s", said);
+}
+
 /* A promise that nobody can keep: the ramp ends by itself, and says that it is not kept. */
 Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = teardown)
 {

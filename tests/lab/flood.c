@@ -18,8 +18,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <linux/if_ether.h>
-#include <linux/ip.h>
-#include <linux/udp.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -32,24 +30,18 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "endpoint.h"
-#include "flood.h"
+#include "burst.h"
 #include "tests/lab/flood.skel.h"
 
 #define BURST	    16384  /* frames of one run: a few milliseconds of traffic ... */
 #define BURST_MAX   262144 /* ... and more to catch up, on a machine with much else to do */
-#define BATCH	    64	   /* frames handed over at once; a veth's ring holds 256 */
-#define FIRST_PORT  1024
-#define FLOWS_MAX   60000 /* ports from FIRST_PORT on */
-#define SOURCES_MAX 65536 /* addresses that differ in their last 16 bits */
+#define FLOWS_MAX   60000  /* ports from BURST_FIRST_PORT on */
+#define SOURCES_MAX 65536  /* addresses that differ in their last 16 bits */
 
 struct order {
 	const char *device;
-	unsigned int ifindex;
-	unsigned char mac[ETH_ALEN];
-	struct endpoint target;
-	struct in_addr source;
-	unsigned long packets, rate, flows, sources;
+	struct burst burst;
+	unsigned long packets, rate;
 };
 
 /* SIGTERM and SIGINT stay blocked: one that came in the midst of a burst would cut it short, and
@@ -89,50 +81,6 @@ static bool sleep_until(double when, const sigset_t *ends)
 	return sigtimedwait(ends, NULL, &t) > 0;
 }
 
-static __u16 ip_checksum(const struct iphdr *ip)
-{
-	const __u16 *word = (const __u16 *)ip;
-	__u32 sum = 0;
-
-	for (size_t i = 0; i < sizeof(*ip) / 2; i++)
-		sum += word[i];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16));
-}
-
-static void write_template(const struct order *o, struct flood_template *t)
-{
-	const struct sockaddr_in *to = (const struct sockaddr_in *)&o->target.addr;
-	struct ethhdr eth = {.h_source = {0x02, 0, 0xf1, 0x00, 0xd, 0}, .h_proto = htons(ETH_P_IP)};
-	struct iphdr ip = {.version = 4,
-			   .ihl = 5,
-			   .ttl = 64,
-			   .protocol = IPPROTO_UDP,
-			   .id = htons((__u16)(o->sources - 1)),
-			   .saddr = o->source.s_addr,
-			   .daddr = to->sin_addr.s_addr,
-			   .tot_len = htons(FLOOD_FRAME - ETH_HLEN)};
-	struct udphdr udp = {.dest = to->sin_port,
-			     .len = htons(FLOOD_FRAME - ETH_HLEN - sizeof(ip))};
-
-	memcpy(eth.h_dest, o->mac, ETH_ALEN);
-	ip.check = ip_checksum(&ip);
-	memcpy(t->byte, &eth, sizeof(eth));
-	memcpy(t->byte + sizeof(eth), &ip, sizeof(ip));
-	memcpy(t->byte + sizeof(eth) + sizeof(ip), &udp, sizeof(udp));
-}
-
-static int send_burst(const struct order *o, int program, unsigned int frames)
-{
-	char frame[FLOOD_FRAME] = {};
-	struct xdp_md ctx = {.data_end = sizeof(frame), .ingress_ifindex = o->ifindex};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = sizeof(frame),
-		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = frames,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = BATCH);
-
-	return bpf_prog_test_run_opts(program, &run);
-}
-
 /* Frames of the next run: those due by now, within bounds. */
 static unsigned int burst(const struct order *o, unsigned long sent, double elapsed)
 {
@@ -154,16 +102,13 @@ static int flood_send(const struct order *o)
 	if (!skel)
 		return fail("open", errno);
 	block_ends(&ends);
-	write_template(o, (struct flood_template *)&skel->rodata->template);
-	skel->rodata->flows = o->flows;
-	skel->rodata->first_port = FIRST_PORT;
-	skel->rodata->sources = o->sources;
+	burst_prepare(&o->burst, skel);
 	error = flood__load(skel);
 	begin = now();
 	while (!error && !ended && sent < o->packets) {
 		unsigned int frames = burst(o, sent, now() - begin);
 
-		error = send_burst(o, bpf_program__fd(skel->progs.flood_send), frames);
+		error = burst_send(&o->burst, skel, frames);
 		sent += frames;
 		ended = sleep_until(begin + (double)sent / o->rate, &ends);
 	}
@@ -203,7 +148,7 @@ static int flood_sink(const struct order *o, __u16 port)
 		fail("load", errno);
 		goto out;
 	}
-	link = bpf_program__attach_xdp(skel->progs.flood_sink, o->ifindex);
+	link = bpf_program__attach_xdp(skel->progs.flood_sink, o->burst.ifindex);
 	if (!link) {
 		fail(o->device, errno);
 		goto out;
@@ -240,38 +185,40 @@ static bool parse_options(struct order *o, int argc, char **argv)
 		switch (opt) {
 		case 'p': o->packets = strtoul(optarg, NULL, 10); break;
 		case 'r': o->rate = strtoul(optarg, NULL, 10); break;
-		case 'f': o->flows = strtoul(optarg, NULL, 10); break;
-		case 'n': o->sources = strtoul(optarg, NULL, 10); break;
+		case 'f': o->burst.flows = strtoul(optarg, NULL, 10); break;
+		case 'n': o->burst.sources = strtoul(optarg, NULL, 10); break;
 		case 's':
-			if (inet_pton(AF_INET, optarg, &o->source) != 1)
+			if (inet_pton(AF_INET, optarg, &o->burst.source) != 1)
 				return false;
 			break;
 		default: return false;
 		}
 	}
-	return o->rate && o->flows && o->flows <= FLOWS_MAX && o->sources &&
-	       o->sources <= SOURCES_MAX - (ntohl(o->source.s_addr) & (SOURCES_MAX - 1));
+	return o->rate && o->burst.flows && o->burst.flows <= FLOWS_MAX && o->burst.sources &&
+	       o->burst.sources <=
+		       SOURCES_MAX - (ntohl(o->burst.source.s_addr) & (SOURCES_MAX - 1));
 }
 
 int main(int argc, char **argv)
 {
-	struct order o = {.packets = ULONG_MAX, .rate = 200000, .flows = 1024, .sources = 1};
-	unsigned char *m = o.mac;
+	struct order o = {
+		.packets = ULONG_MAX, .rate = 200000, .burst = {.flows = 1024, .sources = 1}};
+	unsigned char *m = o.burst.mac;
 
-	inet_pton(AF_INET, "198.51.100.1", &o.source);
+	inet_pton(AF_INET, "198.51.100.1", &o.burst.source);
 	if (!parse_options(&o, argc, argv) || argc - optind < 3)
 		return usage();
 	argv += optind;
 	o.device = argv[1];
-	o.ifindex = if_nametoindex(o.device);
-	if (!o.ifindex)
+	o.burst.ifindex = if_nametoindex(o.device);
+	if (!o.burst.ifindex)
 		return fail(o.device, errno);
 	if (!strcmp(argv[0], "sink") && argc - optind == 3)
 		return flood_sink(&o, strtoul(argv[2], NULL, 10));
 	if (strcmp(argv[0], "send") || argc - optind != 4 ||
 	    sscanf(argv[2], "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", m, m + 1, m + 2, m + 3, m + 4,
 		   m + 5) != ETH_ALEN ||
-	    !endpoint_parse(argv[3], &o.target) || o.target.addr.ss_family != AF_INET)
+	    !endpoint_parse(argv[3], &o.burst.target) || o.burst.target.addr.ss_family != AF_INET)
 		return usage();
 	return flood_send(&o);
 }
