@@ -267,6 +267,14 @@ static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range
 	return -1;
 }
 
+static __always_inline void ports_refused(__u32 group)
+{
+	__u64 *count = ports_word(poise_groups + POISE_PORTS_REFUSED, group);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
 /* Beside a slot's place: it was another flow's a moment ago, whose link may still lead there. */
 #define SLOT_ANEW 0x80000000u
 
@@ -299,6 +307,7 @@ __noinline __u32 slot_take(__u32 group, struct birth *b)
 	}
 	if (port < 0) {
 		*rotor = start + SLOT_RESTS;
+		ports_refused(group);
 		return 0;
 	}
 	*rotor = (__u32)port + 1;

@@ -8,6 +8,7 @@
 #include "json.h"
 #include "show.h"
 #include "tabular.h"
+#include "../maps/ports.h"
 
 struct reason {
 	const char *name, *sentence;
@@ -161,6 +162,60 @@ static int drops_of_none(struct cli *c, struct stats *s)
 	return drops_of(c, 0, NULL, s);
 }
 
+/* ---- ports of mode nat, which services share
+ * ----------------------------------------------------*/
+
+static bool port_use_of(const struct cli *c, __u32 group, struct port_use *use)
+{
+	*use = instance_port_use(c->instance, group);
+	return use->used || use->resting || use->refused;
+}
+
+static void ports_text(const struct cli *c, struct stats *s)
+{
+	const struct poise_meta *m = c->instance->meta;
+	struct port_use use;
+	bool any = false;
+
+	for (__u32 group = 0; m->nat_ports && group < m->groups; group++) {
+		char name[32], help[96];
+
+		if (!port_use_of(c, group, &use))
+			continue;
+		if (!any)
+			table_row(&s->table, 0, (const char *const[]){"ports of mode nat"}, 1);
+		any = true;
+		snprintf(name, sizeof(name), "group %u", group);
+		snprintf(help, sizeof(help), "of %u in use, %u more rest; %llu flows found none",
+			 instance_ports_free(c->instance), use.resting, use.refused);
+		counter(c, s, name, true, use.used, help);
+	}
+}
+
+static struct json_object *ports_json(const struct cli *c)
+{
+	const struct poise_meta *m = c->instance->meta;
+	struct json_object *list = json_object_new_array();
+	struct port_use use;
+
+	for (__u32 group = 0; m->nat_ports && group < m->groups; group++) {
+		struct json_object *o;
+
+		if (!port_use_of(c, group, &use))
+			continue;
+		o = json_object_new_object();
+		json_add_u64(o, "group", group);
+		json_add_u64(o, "used", use.used);
+		json_add_u64(o, "resting", use.resting);
+		json_add_u64(o, "limit", instance_ports_free(c->instance));
+		json_add_u64(o, "refused_total", use.refused);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* ---- services ---------------------------------------------------------------------------------*/
+
 static int service_text(struct cli *c, const struct shown_service *v, struct stats *s)
 {
 	if (!s->backend) {
@@ -253,8 +308,10 @@ static int print_stats(struct cli *c, struct stats *s)
 		s->services = json_object_new_array();
 		json_object_object_add(o, "services", s->services);
 		status = shown_each(c, each_service, s);
-		if (!status && all && !instance_drops(c->instance, 0, count, &c->error))
+		if (!status && all && !instance_drops(c->instance, 0, count, &c->error)) {
 			add_reasons_json(o, count);
+			json_object_object_add(o, "nat_groups", ports_json(c));
+		}
 		if (status)
 			json_object_put(o);
 		else
@@ -266,6 +323,8 @@ static int print_stats(struct cli *c, struct stats *s)
 	table_right(&s->table, 1, 1);
 	if (shown_each(c, each_service, s) || (all && drops_of_none(c, s)))
 		return -1;
+	if (all)
+		ports_text(c, s);
 	table_print(&s->table, c->out, c->colour);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "attached.h"
 #include "../maps/aging.h"
 #include "../maps/hash.h"
+#include "../maps/ports.h"
 
 #define FULL_AT	 0.8 /* of a limit: time to think about a larger one */
 #define NS_PER_S 1000000000ull
@@ -50,6 +51,26 @@ static void gather_usage(const struct cli *c, struct status *s)
 		s->backends.used += svc->members;
 		s->table.used += live->rec[live->active & 1].table_size +
 				 live->rec[live->active & 1].base_size;
+	}
+}
+
+/* Backends have a group of ports each: how full all of them are together says little. */
+static void gather_ports(const struct cli *c, struct status *s)
+{
+	const struct instance *i = c->instance;
+
+	s->translates = i->meta->nat_ports;
+	if (!s->translates)
+		return;
+	s->ports = (struct usage){"nat ports", 0, instance_ports_free(i)};
+	for (__u32 group = 0; group < i->meta->groups; group++) {
+		struct port_use use = instance_port_use(i, group);
+
+		s->ports_refused += use.refused;
+		if (use.used <= s->ports.used)
+			continue;
+		s->ports.used = use.used;
+		s->group = group;
 	}
 }
 
@@ -96,7 +117,10 @@ static void judge_usage(struct status *s, const struct usage *u)
 	if (u->limit && (double)u->used >= FULL_AT * (double)u->limit)
 		remark(&s->problems, "%s: %llu of %llu in use (%s)", u->what, u->used, u->limit,
 		       u == &s->flows ? "poise map resize flows N"
-				      : "limits in the boot file count when the maps are created");
+		       : u == &s->ports
+			       ? "by flows of one group (poise stats); another source "
+				 "address, or more backends, have others"
+			       : "limits in the boot file count when the maps are created");
 }
 
 #define NAMED_SERVICES 5 /* problems of one kind that are told one by one */
@@ -354,6 +378,7 @@ static int gather(struct cli *c, struct status *s)
 	s->daemon_since = m->daemon_since;
 	fingerprint(m, s->fingerprint);
 	gather_usage(c, s);
+	gather_ports(c, s);
 	gather_tracking(c, s);
 	if (!s->daemon)
 		remark(&s->problems, "poised is not running: next hops and rates are not kept "
@@ -365,6 +390,7 @@ static int gather(struct cli *c, struct status *s)
 	judge_usage(s, &s->backends);
 	judge_usage(s, &s->table);
 	judge_usage(s, &s->flows);
+	judge_usage(s, &s->ports);
 	judge_boot_file(c, s);
 	return 0;
 }

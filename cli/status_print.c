@@ -41,6 +41,14 @@ static void usage_line(const struct cli *c, struct table *t, const struct usage 
 		     100.0 * (double)u->used / (double)u->limit);
 }
 
+static void ports_line(struct table *t, const struct status *s)
+{
+	if (s->translates)
+		line(t, s->ports.what,
+		     "%llu of %llu in group %u, the fullest; %llu flows found none", s->ports.used,
+		     s->ports.limit, s->group, s->ports_refused);
+}
+
 static void daemon_line(struct table *t, const struct status *s)
 {
 	char age[32];
@@ -87,6 +95,7 @@ void status_text(struct cli *c, const struct status *s)
 	usage_line(c, &t, &s->backends);
 	usage_line(c, &t, &s->table);
 	usage_line(c, &t, &s->flows);
+	ports_line(&t, s);
 	if (s->claimed)
 		line(&t, "addresses", "%zu claimed, %zu withdrawn", s->claimed, s->withdrawn);
 	if (s->unsettled)
@@ -192,6 +201,8 @@ void status_json(struct cli *c, const struct status *s)
 	add_usage(usage, "backends", &s->backends);
 	add_usage(usage, "table_slots", &s->table);
 	add_usage(usage, "flow_slots", &s->flows);
+	if (s->translates)
+		add_usage(usage, "nat_ports", &s->ports);
 	json_object_object_add(o, "usage", usage);
 	json_add_u64(addresses, "claimed", s->claimed);
 	json_add_u64(addresses, "withdrawn", s->withdrawn);

@@ -82,6 +82,7 @@ enum poise_ports {
 	POISE_PORTS_BARRED = 0, /* that no slot may have: those below, as packets know them */
 	POISE_PORTS_WANTED,	/* what is to be barred, for POISE_SWEEP_PORTS */
 	POISE_PORTS_HOST,	/* that the host itself uses */
+	POISE_PORTS_REFUSED, /* no bitmap: word n counts flows that group n had no port for */
 	POISE_PORTS_MAPS,
 };
 

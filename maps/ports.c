@@ -131,6 +131,37 @@ __u32 instance_ports_free(const struct instance *i)
 	return n;
 }
 
+/* As slot_closed (bpf/slots.h): over for both ends, or reset. */
+static bool is_over(__u64 head)
+{
+	__u32 state = POISE_WORD_STATE(head);
+
+	return state == POISE_SLOT_REST || state == POISE_FLOW_RST ||
+	       (state == POISE_FLOW_FIN && (head & POISE_SLOT_FINS) == POISE_SLOT_FINS);
+}
+
+struct port_use instance_port_use(const struct instance *i, __u32 group)
+{
+	struct port_use use = {
+		.refused = *bitmap(i, POISE_PORTS_REFUSED, group),
+	};
+
+	for (__u32 w = 0; w < POISE_PORT_WORDS; w++) {
+		__u64 taken =
+			*instance_ports_word(i, group, w) & ~*bitmap(i, POISE_PORTS_BARRED, w);
+
+		for (; taken; taken &= taken - 1) {
+			__u32 port = w * 64 + (__u32)__builtin_ctzll(taken);
+
+			if (is_over(i->slots[group * POISE_PORTS + port].head))
+				use.resting++;
+			else
+				use.used++;
+		}
+	}
+	return use;
+}
+
 void check_ports(struct check *c)
 {
 	__u64 wanted[POISE_PORT_WORDS];

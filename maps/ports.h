@@ -20,4 +20,13 @@ void instance_host_ports(struct instance *i, const __u64 used[POISE_PORT_WORDS])
 /* Ports that slots of one group may have. */
 __u32 instance_ports_free(const struct instance *i);
 
+/* How a group's ports are used. */
+struct port_use {
+	__u32 used;    /* by flows that go on */
+	__u32 resting; /* their flows are over; had again when there are no others */
+	__u64 refused; /* flows that found none, since the maps were made */
+};
+
+struct port_use instance_port_use(const struct instance *i, __u32 group);
+
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "loader/net/hostports.h"
+#include "maps/ports.h"
 #include "tests/support/native.h"
 
 static __u64 used[POISE_PORT_WORDS];
@@ -115,5 +116,34 @@ Test(hostports, are_left_alone_and_given_back)
 	for (int k = 0; k < 997; k++)
 		cr_assert_neq(port_of(&n, 2000 + k), 0, "flow %d", k);
 	cr_assert_eq(port_of(&n, 5000), 0, "there are no more");
+	native_close(&n);
+}
+
+static void expect_use(const struct native *n, __u32 used, __u32 resting, __u64 refused)
+{
+	struct port_use use = instance_port_use(n->i, 0);
+
+	cr_assert(use.used == used && use.resting == resting && use.refused == refused,
+		  "%u used, %u rest, %llu refused", use.used, use.resting, use.refused);
+}
+
+Test(hostports, how_they_are_used)
+{
+	struct frame f;
+	struct native n;
+
+	native_open(&n, yaml, 1024);
+	expect_use(&n, 0, 0, 0);
+	for (int k = 0; k < 1000; k++)
+		port_of(&n, 1000 + k);
+	expect_use(&n, 999, 0, 1); /* one is the listener's */
+	port_of(&n, 3000);
+	expect_use(&n, 999, 0, 2);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.1.0.9 > 10.2.0.1 | tcp 1000 > 20003 R"), XDP_TX);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.1.0.9 > 10.2.0.1 | tcp 1001 > 20003 FA"), XDP_TX);
+	expect_use(&n, 998, 1, 2);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.3.0.1 > 10.3.0.254 | tcp 20003 > 20001 FA"),
+		     XDP_TX);
+	expect_use(&n, 997, 2, 2);
 	native_close(&n);
 }
