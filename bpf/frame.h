@@ -19,6 +19,18 @@ __noinline int frame_trim(struct xdp_md *ctx, __u32 keep)
 	return bpf_xdp_adjust_tail(ctx, (int)keep - (int)size);
 }
 
+/* Is an IP packet of so many bytes several, not cut yet? Senders of this host (containers, guests)
+ * leave that to the device that packets leave the host by (GSO), and generic mode sees them before.
+ * No packet of the link itself is larger than the device's MTU. */
+__noinline bool frame_is_many(__u32 length)
+{
+	__u32 zero = 0, mtu;
+	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
+
+	mtu = m ? ONCE(m->generic_mtu) : 0;
+	return mtu && length > mtu;
+}
+
 /* What a mode that adds so many bytes answers to a packet too big for the path. */
 static __always_inline answer_t frame_too_big(const struct poise_path *path, __u32 extra)
 {

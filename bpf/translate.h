@@ -160,7 +160,7 @@ static __always_inline answer_t translate(struct xdp_md *ctx, const struct packe
 	payload = p->length - header;
 	if (is->six != p->v6)
 		becomes = is->six ? sizeof(struct outer6) : sizeof(struct outer4);
-	if (path->mtu && payload + becomes > path->mtu)
+	if (path->mtu && payload + becomes > path->mtu && !frame_is_many(p->length))
 		return DROP_TOO_BIG(path->mtu + header - becomes);
 	failed = frame_open(ctx, p, path, nexthop, becomes - header, type, &l3);
 	if (failed)

@@ -87,4 +87,5 @@ void devices_filters(struct instance *i)
 {
 	mend(i, ATTACH_CUT);
 	mend(i, ATTACH_PROBE);
+	attach_note_generic(i);
 }

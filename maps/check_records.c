@@ -17,7 +17,6 @@ static void check_spares(struct check *c)
 	check_zero(c, "meta", 0, m->spare1, sizeof(m->spare1), "unused part of the identity");
 	check_zero(c, "meta", 0, m->spare2, sizeof(m->spare2), "unused part of what packets read");
 	check_zero(c, "meta", 0, m->spare3, sizeof(m->spare3), "unused part of the generations");
-	check_zero(c, "meta", 0, m->spare5, sizeof(m->spare5), "unused part of the daemon's");
 	check_zero(c, "meta", 0, m->spare6, sizeof(m->spare6), "unused end");
 }
 

@@ -39,6 +39,9 @@ int attach_list(struct instance *i, struct attach_state **list, struct poise_err
  * starts. */
 int attach_gone(struct instance *i, void (*one)(void *ctx, const char *device), void *ctx);
 
+/* Notes in meta what the MTU of devices in generic mode is: they may change it. */
+void attach_note_generic(struct instance *i);
+
 /* Programs at TC beside the pipeline, by what they are for. */
 enum attach_filter {
 	ATTACH_CUT,   /* cuts in two what is too big */

@@ -251,6 +251,7 @@ int attach_device(struct instance *i, const struct config_interface *want,
 	rc = attach_locked(&d, err);
 	if (!rc) {
 		attach_filters_everywhere(d.dir, i->meta);
+		attach_note_generic(i);
 		tell_attached(i, &d);
 	}
 	if (lock)
@@ -275,6 +276,7 @@ int attach_detach(struct instance *i, const char *device, struct poise_error *er
 		return -1;
 	if (attach_pin_find(i->dir, device, &p)) {
 		rc = attach_remove(i->dir, &p, err);
+		attach_note_generic(i);
 		if (!rc)
 			events_object(i, POISE_EVENT_DETACHED, device, NULL);
 	} else {

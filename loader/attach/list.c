@@ -65,6 +65,33 @@ static int list_one(void *ctx, const char *name)
 	return 0;
 }
 
+struct generic {
+	const char *dir;
+	__u32 mtu;
+};
+
+static int generic_one(void *ctx, const char *name)
+{
+	struct generic *g = ctx;
+	struct attach_pin p;
+	unsigned int ifindex = attach_pin_parse(name, &p) ? attach_pinned_ifindex(g->dir, &p) : 0;
+	__u32 mtu = ifindex && attach_link_mode(ifindex) == ATTACH_GENERIC ? attach_mtu(p.device)
+									   : 0;
+
+	if (mtu > g->mtu)
+		g->mtu = mtu;
+	return 0;
+}
+
+void attach_note_generic(struct instance *i)
+{
+	struct generic g = {.dir = i->dir};
+	struct poise_error ignored;
+
+	if (!attach_dir_each(i->dir, generic_one, &g, &ignored))
+		__atomic_store_n(&i->meta->generic_mtu, g.mtu, __ATOMIC_RELAXED);
+}
+
 struct gone {
 	const char *dir;
 	void (*one)(void *ctx, const char *device);

@@ -68,7 +68,7 @@ static bool find_meta(size_t at, int bit)
 	if (IN(struct poise_meta, graced, graced) || IN(struct poise_meta, swept, swept))
 		return false;
 	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, heartbeat, cuts) ||
-	    IN(struct poise_meta, daemon_since, probes) ||
+	    IN(struct poise_meta, daemon_since, generic_mtu) ||
 	    IN(struct poise_meta, boot_file, boot_error))
 		return false;
 	return true;
