@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "lab.h"
+#include "evidence.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,12 +129,14 @@ void lab_up(struct lab *l, const char *options)
 	status = lab_host(NULL, "tests/lab/lab up --name %s --owner %d %s", l->name, getpid(),
 			  options);
 	cr_assert(status == 0, "lab up %s: %s", options, output);
+	evidence_begin(l);
 }
 
 void lab_down(struct lab *l)
 {
 	if (!l->name[0])
 		return;
+	evidence_end(l);
 	lab_host(NULL, "tests/lab/lab down --name %s; rm -rf %s.*", l->name, l->log);
 	l->name[0] = '\0';
 }
