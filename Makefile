@@ -41,7 +41,7 @@ DAEMONLIB := $(B)/libpoised.a
 TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
-BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare)
+BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare peers/report)
 CHAIN	:= $(B)/bench/chain/chain $(B)/bench/chain/noop.bpf.o
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c bench/*/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
@@ -54,7 +54,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain bench-peers deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -257,6 +257,12 @@ $(COMPARE): %: %.o
 # The whole path in a lab, by live frames.
 $(B)/bench/chain/chain: %: %.o $(addprefix $(B)/,tests/lab/endpoint.o bench/sample.o)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/peers/report: %: %.o $(B)/bench/sample.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench-peers: all lab $(BENCHED) ## CPU a connection and a gigabyte: poise, nftables, HAProxy, nginx
+	@B=$(B) bench/peers/run
 
 bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole path, against a no-op
 	@B=$(B) bench/chain/run

@@ -13,6 +13,7 @@
 # shellcheck disable=SC2154 # work, backends: bench/lib.sh
 
 site_modes="l2 ipip nat gue"
+peers=() # pids of what is started here
 site_route() { # BALANCER: its virtual address leads to it
 	on router ip route replace "192.0.2.1$1/32" via "10.0.0.10$1"
 }
@@ -51,6 +52,45 @@ poise_start() { # LISTENERS, an option of service add: udp or tcp
 		on lb1 poise -q backend add "$mode" "${addresses[@]}"
 		until_true 20 all_up "$mode" || die "backends do not come up: $(on lb1 poise show)"
 	done
+}
+
+# What ends a connection and begins another, on lb5 or lb6.
+proxy_site() { # BALANCER
+	site_route "$1"
+	on "lb$1" ip address add "192.0.2.1$1/32" dev lo
+	peer_forwards "lb$1"
+}
+
+proxy_start() { # BALANCER FILE-OF-OUTPUT PROGRAM...
+	local node=lb$1 file=$work/$2
+	shift 2
+	start "$node" "$file" "$@"
+	peers+=("$started")
+}
+
+haproxy_start() {
+	local n
+	proxy_site 5
+	for n in 1 2; do
+		proxy_start 5 haproxy-$n haproxy -db -f bench/peers/haproxy-$n.cfg
+	done
+}
+
+nginx_start() {
+	local n
+	proxy_site 6
+	for n in 1 2; do
+		proxy_start 6 nginx-$n nginx -c "$PWD/bench/peers/nginx-$n.conf" -e stderr
+	done
+}
+
+peers_stop() {
+	local pid
+	for pid in "${peers[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	peers=()
 }
 
 has() { # COMMAND

@@ -117,6 +117,30 @@ Test(bench, chain_puts_packets_through_each_mode_and_none_is_lost, .init = setup
 	cr_assert(status == 0 && !strcmp(said, "10\n"), "%s", said);
 }
 
+/* Two repetitions of three paths: what costs what is known, and a peer that errs has no ratio. */
+Test(bench, peers_are_compared_by_what_they_cost_and_one_that_errs_is_not, .init = setup,
+     .fini = teardown)
+{
+	const char *said;
+	int status;
+
+	status = lab_host(
+		&said,
+		"mkdir -p %s && for rep in 1 2; do for c in direct,100,400 l2,100,410 "
+		"haproxy-1,100,500 haproxy-2,100,490 nginx-1,99,405; do echo $c | sed "
+		"\"s/\\(.*\\),\\(.*\\),/connections,\\1,$rep,100,100,\\2,0,false,200,300,100,/\"; "
+		"done; done >%s/peers.csv; build/bench/peers/report %s/peers.csv",
+		out, out, out);
+	cr_assert(status == 0, "%s", said);
+	/* 10 ms and 90 of 200 connections */
+	cr_assert(strstr(said, "| l2 | 50.0 | 50.0 to 50.0 | 0.10 | 0.20 | 0.30 | 2 |"), "%s",
+		  said);
+	cr_assert(strstr(said, "- haproxy-2 costs 9.0 times what mode l2 does, at least 9.0 times; "
+			       "to be at least 5: reached"),
+		  "%s", said);
+	cr_assert(strstr(said, "| nginx-1 | void |") && !strstr(said, "- nginx"), "%s", said);
+}
+
 /* A promise that nobody can keep: the ramp ends by itself, and says that it is not kept. */
 Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = teardown)
 {
