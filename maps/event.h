@@ -39,7 +39,8 @@
 	K(DETACHED, "device-detached", false, "is detached")                                       \
 	K(CHANGE, "change", false, "changed the configuration")                                    \
 	K(STARTED, "poised-started", false, "started")                                             \
-	K(STOPPED, "poised-stopped", false, "stopped")
+	K(STOPPED, "poised-stopped", false, "stopped")                                             \
+	K(NO_MIN, "service-without-minimum", false, "has no minimum to meet")
 
 /* 0 is none: an entry that was never written. */
 enum poise_event_kind {

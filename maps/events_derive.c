@@ -131,7 +131,8 @@ void events_of_service(struct instance *i, __u16 id, const struct poise_service_
 	if (turned & POISE_STANDS_BELOW)
 		tell_service(i, id,
 			     stands & POISE_STANDS_BELOW ? POISE_EVENT_BELOW_MIN
-							 : POISE_EVENT_AT_MIN,
+			     : ladder_enough(ladder)	 ? POISE_EVENT_AT_MIN
+							 : POISE_EVENT_NO_MIN,
 			     &was, ladder);
 	if (rung != was.rung)
 		tell_service(i, id, rung > was.rung ? POISE_EVENT_RUNG_WORSE : POISE_EVENT_RUNG,

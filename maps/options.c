@@ -333,7 +333,8 @@ const struct option poise_options[] = {
 	 .help = "Time between the beginnings of two checks of a backend."},
 	{HEALTH(fast_interval), .key = "fast-interval", .type = OPTION_DURATION,
 	 .fallback = "500ms", .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
-	 .help = "The same while the last results say something else than the backend's state."},
+	 .help = "The same while the last results say something else than the backend's state and more "
+		 "of them may change it."},
 	{HEALTH(timeout), .key = "timeout", .type = OPTION_DURATION, .fallback = "1s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
 	 .help = "How long an answer may take; at most interval."},

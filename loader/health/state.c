@@ -73,11 +73,15 @@ bool state_result(struct state *s, const struct state_rules *r, bool good, __u64
 	}
 }
 
-__u32 state_wait(const struct state *s, const struct state_rules *r, __u32 chance)
+__u32 state_wait(const struct state *s, const struct state_rules *r, __u64 now, __u32 chance)
 {
 	bool suspect = s->health == POISE_HEALTH_UP ? s->bad > 0 : s->good > 0;
 	__u32 wait = suspect ? r->fast_interval : r->interval;
-	__u64 most = (__u64)wait * r->jitter / 100;
+	__u64 held = s->good >= r->rise ? state_held(s, now) : 0, most;
+
+	if (held > wait)
+		wait = held < r->interval ? (__u32)held : r->interval;
+	most = (__u64)wait * r->jitter / 100;
 
 	return wait - (__u32)(most * chance >> 32);
 }

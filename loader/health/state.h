@@ -13,8 +13,10 @@
  *
  *   interval + (fall - 1) * max(fast_interval, timeout) + timeout
  *
- * of its beginning: the next check begins at most fast_interval after the last one *began*, or at
- * once if that took longer, and jitter only ever shortens.
+ * of its beginning: fast_interval is for as long as results say something else than the state does
+ * and one more of them may change it. While a hold-down alone is in the way interval is enough, but
+ * for the check that falls due when it ends. The next check begins at most fast_interval after the
+ * last one *began*, or at once if that took longer, and jitter only ever shortens.
  */
 #ifndef POISE_HEALTH_STATE_H
 #define POISE_HEALTH_STATE_H
@@ -59,8 +61,8 @@ __u64 state_held(const struct state *s, __u64 now);
 /* Takes a result. Returns whether s->health changed. */
 bool state_result(struct state *s, const struct state_rules *r, bool good, __u64 now);
 
-/* Milliseconds from the beginning of the check whose result came last to the next one's. chance is
- * any random number. */
-__u32 state_wait(const struct state *s, const struct state_rules *r, __u32 chance);
+/* Milliseconds from the beginning of the check whose result came last, now, to the next one's.
+ * chance is any random number. */
+__u32 state_wait(const struct state *s, const struct state_rules *r, __u64 now, __u32 chance);
 
 #endif

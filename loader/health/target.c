@@ -52,13 +52,14 @@ static void on_result(void *ctx, const struct probe_result *result)
 {
 	struct target *t = ctx;
 	struct state_rules r = rules(t);
+	__u64 now = now_ms();
 	bool changed;
 	__u32 wait;
 
 	t->probe = NULL;
 	t->last = *result;
-	changed = state_result(&t->state, &r, result->good, now_ms());
-	wait = state_wait(&t->state, &r, chance());
+	changed = state_result(&t->state, &r, result->good, now);
+	wait = state_wait(&t->state, &r, now, chance());
 	if (!t->spread)
 		wait = (__u32)((__u64)wait * chance() >> 32);
 	t->spread = true;

@@ -198,7 +198,7 @@ Test(health_state, a_failure_is_found_in_time)
 
 			if (state_result(&s, &rules, good, ended))
 				break;
-			next = begun + state_wait(&s, &rules, (__u32)rand_r(&seed) << 1);
+			next = begun + state_wait(&s, &rules, ended, (__u32)rand_r(&seed) << 1);
 			begun = next > ended ? next : ended;
 		}
 		begun = begun + TIMEOUT - broken;
@@ -223,9 +223,34 @@ Test(health_state, flapping_is_damped)
 			bool good = (now + offset) / 1000 % 2;
 
 			changes += state_result(&s, &rules, good, now);
-			now += state_wait(&s, &rules, (__u32)rand_r(&seed) << 1);
+			now += state_wait(&s, &rules, now, (__u32)rand_r(&seed) << 1);
 		}
 		cr_assert_leq(changes, 6, "%d changes in a minute", changes);
+	}
+}
+
+/* It falls, and is well from then on: not asked more often than one that is up, but for the results
+ * that `rise` takes, and up again as soon as the hold-down is over. */
+Test(health_state, held_down_it_is_not_hurried)
+{
+	const __u64 over = rules.hold_down;
+	unsigned int seed = 13;
+
+	for (int n = 0; n < 2000; n++) {
+		__u64 now = (__u64)rand_r(&seed) % INTERVAL;
+		__u32 asked = 0;
+		struct state s = {.health = DOWN, .bad = 3, .hold = 5000, .held_until = over};
+
+		while (!state_result(&s, &rules, true, now)) {
+			now += state_wait(&s, &rules, now, (__u32)rand_r(&seed) << 1);
+			asked++;
+			cr_assert_lt(asked, 20);
+		}
+		cr_assert_geq(now, over);
+		cr_assert_leq(now, over + FAST, "up %llu ms after it could be",
+			      (unsigned long long)(now - over));
+		cr_assert_leq(asked, rules.rise + over / (INTERVAL * 9 / 10) + 2, "asked %u times",
+			      asked);
 	}
 }
 
@@ -235,7 +260,7 @@ Test(health_state, jitter_only_shortens)
 	__u32 least = ~0u, most = 0;
 
 	for (__u64 chance = 0; chance <= 0xffffffff; chance += 0x00ffffff) {
-		__u32 wait = state_wait(&s, &rules, (__u32)chance);
+		__u32 wait = state_wait(&s, &rules, 0, (__u32)chance);
 
 		least = wait < least ? wait : least;
 		most = wait > most ? wait : most;

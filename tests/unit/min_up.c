@@ -149,7 +149,7 @@ static void told(const struct instance *i, struct events_reader *r, char *names,
 
 	names[0] = '\0';
 	while (events_next(r, i, &e))
-		if (e.kind == POISE_EVENT_BELOW_MIN || e.kind == POISE_EVENT_AT_MIN)
+		if (strstr(events_name(e.kind), "minimum"))
 			snprintf(names, size, "%s", events_name(e.kind));
 }
 
@@ -181,6 +181,44 @@ static void check_steps(unsigned long sorry)
 Test(min_up, both_edges_are_told)
 {
 	check_steps(0);
+}
+
+static void set_minimum(struct config *cfg, unsigned long min)
+{
+	struct config_service *svc = config_service_named(cfg, "web");
+
+	svc->conf.min_up = (__u16)min;
+	svc->conf.min_up_margin = 0;
+}
+
+/* A minimum that is lowered may be met then; one that is taken away is not. */
+Test(min_up, a_minimum_that_goes_is_not_met)
+{
+	static const struct {
+		unsigned long up, min;
+		const char *told;
+	} cases[] = {
+		{0, 1, ""},
+		{0, 0, "service-without-minimum"},
+		{1, 0, "service-without-minimum"},
+		{1, 1, "service-at-minimum"},
+	};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+		struct instance *i = store_tiny();
+		struct events_reader r;
+		char names[64];
+
+		store_change(i, add_web, 0);
+		store_change(i, set_up, cases[n].up);
+		cr_assert(rec(i)->standing & POISE_STANDS_BELOW);
+		events_open(&r, i, false);
+		store_change(i, set_minimum, cases[n].min);
+		told(i, &r, names, sizeof(names));
+		cr_expect_str_eq(names, cases[n].told, "%lu up, minimum %lu: %s", cases[n].up,
+				 cases[n].min, names);
+		instance_close(i);
+	}
 }
 
 Test(min_up, the_sorry_ones_serve_below_it)
