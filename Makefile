@@ -16,7 +16,7 @@ STRIP	?= llvm-strip
 BPFTOOL	?= $(firstword $(wildcard /usr/lib/linux-tools-*/bpftool) bpftool)
 B	:= build
 VERSION	:= 0.1.0
-PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv libcurl
+PKGS	:= libbpf libxdp yaml-0.1 json-c libmnl libcap libsystemd libuv libcurl libpcre2-8
 
 PREFIX	?= /usr/local
 SBINDIR	?= $(PREFIX)/sbin

@@ -5,13 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config_priv.h"
 #include "option.h"
+#include "pattern.h"
 #include "split.h"
 #include "status.h"
 #include "text.h"
@@ -111,48 +111,6 @@ int config_command_check(const char *command, struct poise_error *err)
 	return n > 0 ? 0 : -1;
 }
 
-/* By \1 to \9, which extended regular expressions have from the C library alone. */
-static bool refers_back(const char *regex)
-{
-	for (const char *c = strchr(regex, '\\'); c && c[1]; c = strchr(c + 2, '\\'))
-		if (c[1] >= '1' && c[1] <= '9')
-			return true;
-	return false;
-}
-
-/* The C library takes such a one for the character; as part of another expression, as which it is
- * looked for (probe_http.c), it is none: it closes what is opened in front of it. */
-static bool closes_too_much(const char *regex)
-{
-	char opened[POISE_CHECK_WORDS + 1];
-	regex_t compiled;
-
-	snprintf(opened, sizeof(opened), "(%s", regex);
-	if (regcomp(&compiled, opened, REG_EXTENDED | REG_NOSUB))
-		return false;
-	regfree(&compiled);
-	return true;
-}
-
-static int check_regex(const char *regex, struct poise_error *err)
-{
-	char why[POISE_CHECK_WORDS] = "Unmatched ) or \\)";
-	regex_t compiled;
-	int failed;
-
-	if (refers_back(regex))
-		return poise_fail(err, POISE_E_BAD_VALUE,
-				  "body-regex \"%s\": refers back, which may take for ever", regex);
-	failed = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
-	if (!failed)
-		regfree(&compiled);
-	else
-		regerror(failed, &compiled, why, sizeof(why));
-	if (failed || closes_too_much(regex))
-		return poise_fail(err, POISE_E_BAD_VALUE, "body-regex \"%s\": %s", regex, why);
-	return 0;
-}
-
 /* Whether it is a name, or an address, that a URL can have as it stands. */
 static bool is_host(const char *text)
 {
@@ -190,7 +148,9 @@ static int check_texts(const struct poise_health_conf *h, struct poise_error *er
 		return -1;
 	if (h->command[0] && config_command_check(h->command, err))
 		return poise_error_about(err, "command");
-	return h->regex[0] ? check_regex(h->regex, err) : 0;
+	if (h->regex[0] && pattern_check(h->regex, err))
+		return poise_error_of(err, "body-regex");
+	return 0;
 }
 
 /* Of the listeners with an address of that family, the one that clients of this port use; failing

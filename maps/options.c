@@ -41,9 +41,13 @@
 #define BACKEND(field) .scope = OPTION_BACKEND, .offset = offsetof(struct poise_member_conf, field)
 /* A key of health that is its service's unless it says so. */
 #define OWN(name, values)                                                                          \
-	{BACKEND(check), .key = "health-" name, .type = OPTION_OWN, .fallback = "default",         \
-	 .argument = "default|" values,                                                            \
-	 .help = "As " name " of health, for this backend alone; the service's by default."}
+	{                                                                                          \
+		BACKEND(check),                                                                    \
+			.key = "health-" name, .type = OPTION_OWN, .fallback = "default",          \
+			.argument = "default|" values,                                             \
+			.help = "As " name                                                         \
+				" of health, for this backend alone; the service's by default."    \
+	}
 #define INTERFACE(field)                                                                           \
 	.scope = OPTION_INTERFACE, .offset = offsetof(struct config_interface, field)
 #define ADDRESS(field) .scope = OPTION_ADDRESS, .offset = offsetof(struct poise_address_conf, field)
@@ -333,7 +337,8 @@ const struct option poise_options[] = {
 	 .help = "Time between the beginnings of two checks of a backend."},
 	{HEALTH(fast_interval), .key = "fast-interval", .type = OPTION_DURATION,
 	 .fallback = "500ms", .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
-	 .help = "The same while the last results say something else than the backend's state and more "
+	 .help = "The same while the last results say something else than the backend's state and "
+		 "more "
 		 "of them may change it."},
 	{HEALTH(timeout), .key = "timeout", .type = OPTION_DURATION, .fallback = "1s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
@@ -364,7 +369,9 @@ const struct option poise_options[] = {
 	{HEALTH_TEXT(body), .key = "body", .argument = "TEXT",
 	 .help = "What the first 64 KiB of an HTTP answer's body must hold."},
 	{HEALTH_TEXT(regex), .key = "body-regex", .argument = "REGEX",
-	 .help = "Extended regular expression that it must match; ^ and $ are a line's ends."},
+	 .help = "Regular expression, as of Perl, that it must match; ^ and $ are a line's ends. "
+		 "One "
+		 "that takes long to say no is a failure."},
 	{HEALTH(http2), .key = "http2", .type = OPTION_BOOL, .fallback = "no", .argument = "yes|no",
 	 .help = "HTTP/2 in place of HTTP/1.1; with http, without asking first."},
 	{HEALTH(tls), .key = "tls", .type = OPTION_BOOL, .fallback = "no", .argument = "yes|no",

@@ -5,15 +5,14 @@
  * connection used twice, and no more read than CHECK_BODY and HTTP_HEAD: a server that never ends
  * its answer costs its probe alone.
  */
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "http.h"
+#include "maps/pattern.h"
 #include "maps/status.h"
 
-#define CHECK_BODY 65536	 /* bytes of a body that are searched */
-#define ANYWHERE   "(.|\n)*(%s)" /* a regular expression, wherever in a body */
+#define CHECK_BODY 65536 /* bytes of a body that are searched */
 
 static bool wants_body(const struct poise_health_conf *c)
 {
@@ -46,30 +45,24 @@ static size_t on_header(char *data, size_t one, size_t length, void *ctx)
 	return p->head <= HTTP_HEAD ? length : 0;
 }
 
-/* regexec would begin anew at each byte, which takes a hostile body of 64 KiB to seconds, and the
- * loop with it. Begun at the first byte alone, with anything in front, it reads each byte once. */
-static bool found_regex(const struct probe *p)
-{
-	char anywhere[sizeof(ANYWHERE) + POISE_CHECK_WORDS];
-	regex_t compiled;
-	bool found;
-
-	snprintf(anywhere, sizeof(anywhere), ANYWHERE, p->want.conf->regex);
-	if (regcomp(&compiled, anywhere, REG_EXTENDED | REG_NOSUB | REG_NEWLINE))
-		return false;
-	p->body[p->length] = '\0';
-	found = re_search(&compiled, p->body, (int)strlen(p->body), 0, 0, NULL) >= 0;
-	regfree(&compiled);
-	return found;
-}
-
-static bool found_body(const struct probe *p)
+static void judge_body(struct probe *p, long status)
 {
 	const struct poise_health_conf *c = p->want.conf;
+	enum pattern_found found = PATTERN_PRESENT;
 
 	if (c->body[0] && !memmem(p->body, p->length, c->body, strlen(c->body)))
-		return false;
-	return !c->regex[0] || found_regex(p);
+		found = PATTERN_ABSENT;
+	else if (c->regex[0])
+		found = pattern_find(c->regex, p->body, p->length);
+	switch (found) {
+	case PATTERN_PRESENT: probe_end(p, true, "http %ld", status); return;
+	case PATTERN_ABSENT:
+		probe_end(p, false, "http %ld, but not with the body wanted", status);
+		return;
+	case PATTERN_ENDLESS:
+		probe_end(p, false, "http %ld, but body-regex takes too long over it: simplify it",
+			  status);
+	}
 }
 
 static void judge(struct probe *p)
@@ -80,10 +73,8 @@ static void judge(struct probe *p)
 	curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (!status_wanted(c->status, (unsigned int)status))
 		probe_end(p, false, "http %ld, wanted %s", status, c->status);
-	else if (wants_body(c) && !found_body(p))
-		probe_end(p, false, "http %ld, but not with the body wanted", status);
 	else
-		probe_end(p, true, "http %ld", status);
+		judge_body(p, status);
 }
 
 static void set_request(struct probe *p, bool tls)
@@ -117,7 +108,7 @@ static void http_open(struct probe *p)
 	const struct poise_health_conf *c = p->want.conf;
 	bool tls = c->type == POISE_CHECK_HTTPS;
 
-	p->body = wants_body(c) ? malloc(CHECK_BODY + 1) : NULL;
+	p->body = wants_body(c) ? malloc(CHECK_BODY) : NULL;
 	if (wants_body(c) && !p->body)
 		abort();
 	p->transfer_end = http_end;

@@ -50,6 +50,7 @@ static const struct http_case {
 	 "http 200, but not with the body wanted"},
 	{"regex", ANSWER, OK, {.regex = "^all (is|was) well$"}, true, "http 200"},
 	{"regex, not at the beginning", ANSWER, OK, {.regex = "is|was"}, true, "http 200"},
+	{"regex, in any case", ANSWER, OK, {.regex = "(?i)ALL is"}, true, "http 200"},
 	{"wrong regex",
 	 ANSWER,
 	 OK,

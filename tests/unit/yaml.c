@@ -363,11 +363,13 @@ static const struct fault {
 	{WEB "    health: { type: http, status: 20x }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health: 20x: no list of statuses, like 200-399,404 (web.yaml:5)", ""},
 	{WEB "    health: { type: http, body-regex: \"a(\" }\n", POISE_E_BAD_VALUE,
-	 "service \"web\": health: body-regex \"a(\": Unmatched ( or \\( (web.yaml:5)", ""},
+	 "service \"web\": health: body-regex a(: missing closing parenthesis (web.yaml:5)", ""},
 	{WEB "    health: { type: http, body-regex: 'a)|b' }\n", POISE_E_BAD_VALUE,
-	 "service \"web\": health: body-regex \"a)|b\": Unmatched ) or \\) (web.yaml:5)", ""},
+	 "service \"web\": health: body-regex a)|b: unmatched closing parenthesis (web.yaml:5)",
+	 ""},
 	{WEB "    health: { type: http, body-regex: '(a*)\\1' }\n", POISE_E_BAD_VALUE,
-	 "service \"web\": health: body-regex \"(a*)\\1\": refers back, which may take for ever "
+	 "service \"web\": health: body-regex \"(a*)\\\\1\": it refers back, looks around or keeps "
+	 "what it has, which may take for ever "
 	 "(web.yaml:5)",
 	 ""},
 	{WEB "    health: { type: http, path: /a b }\n", POISE_E_BAD_VALUE,
