@@ -72,13 +72,14 @@ struct prober *prober_new(uv_loop_t *loop)
 
 	if (!r)
 		return NULL;
-	*r = (struct prober){.loop = loop, .end = &r->begin, .handles = 2};
+	*r = (struct prober){.loop = loop, .end = &r->begin, .handles = 3};
 	if (prober_curl_open(r)) {
 		free(r);
 		return NULL;
 	}
 	uv_idle_init(loop, &r->idle);
 	r->idle.data = r;
+	prober_exec_open(r);
 	return r;
 }
 
@@ -100,6 +101,7 @@ void prober_free(struct prober *r)
 	if (!r)
 		return;
 	prober_curl_close(r);
+	prober_exec_close(r);
 	uv_close((uv_handle_t *)&r->idle, prober_closed);
 }
 

@@ -2,7 +2,9 @@
 /*
  * Type exec: a command (child.h) ends with status 0. All of its process group is killed when the
  * probe ends. The first line that it prints is the answer's words. At most EXEC_MAX run at once,
- * the others wait for their turn, and their time-out with them.
+ * the others wait for their turn, and their time-out with them. One that the kernel does not end
+ * (a file system that hangs) is left to itself after a while, and said in the words of the next,
+ * until there are EXEC_STUCK of them.
  *
  * The environment says what is asked about: POISE_ADDRESS, POISE_PORT.
  */
@@ -23,6 +25,8 @@
 #define VARIABLE_MAX (POISE_ADDR_TEXT + 16)
 #define OUTPUT_KEPT  (PROBE_WORDS / 2) /* bytes: a line of them fits the words of an answer */
 #define OUTPUT_PIECE 16384	       /* bytes read at once */
+#define REAP_MS	     20		       /* between looks at who was killed */
+#define REAP_GRACE   1000	       /* ms until one that is not gone counts as stuck */
 
 /* -1: none. out is the end of a pipe that it prints to. */
 static pid_t spawn(const struct probe *p, int out)
@@ -100,22 +104,12 @@ static void exec_ready(struct probe *p, int events)
 		probe_end(p, !info.si_status, "exec %d%s%s", info.si_status, sep, p->body);
 }
 
-/* Those that were killed and are gone by now: nobody waits for one that the kernel keeps. */
-static void reap(struct prober *r)
-{
-	for (int n = 0; n < EXEC_MAX; n++) {
-		if (!r->killed[n] || !waitpid(r->killed[n], NULL, WNOHANG))
-			continue;
-		r->killed[n] = 0;
-		r->running--;
-	}
-}
-
 static void exec_run(struct probe *p)
 {
 	int ends[2];
 
 	p->prober->running++;
+	p->ran = true;
 	p->began = uv_hrtime();
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
 		probe_end(p, false, "pipe: %s", strerror(errno));
@@ -138,17 +132,11 @@ static void exec_run(struct probe *p)
 		probe_watch_fd(p, UV_READABLE);
 }
 
-static void exec_open(struct probe *p)
+/* Puts p behind those that wait. What they wait for may be the reaper alone, which else keeps no
+ * loop going. */
+static void queue(struct prober *r, struct probe *p)
 {
-	struct prober *r = p->prober;
-
-	p->doing = "exec";
-	p->out = -1;
-	reap(r);
-	if (r->running < EXEC_MAX) {
-		exec_run(p);
-		return;
-	}
+	uv_ref((uv_handle_t *)&r->reaper);
 	uv_timer_stop(&p->timer);
 	p->waits = true;
 	if (r->last)
@@ -170,19 +158,92 @@ static void unqueue(struct prober *r, struct probe *p)
 	*at = p->next;
 	if (r->last == p)
 		r->last = before;
+	if (!r->first)
+		uv_unref((uv_handle_t *)&r->reaper);
 	p->waits = false;
 }
 
-/* The next one's turn; the time-out starts with it. */
+/* Nobody knows how many more would stay: none is begun. Returns whether that was so. */
+static bool refuse(struct probe *p)
+{
+	if (p->prober->stuck < EXEC_STUCK)
+		return false;
+	probe_end(p, false, "exec: %d killed commands do not end: no more are begun", EXEC_STUCK);
+	return true;
+}
+
+static void exec_open(struct probe *p)
+{
+	struct prober *r = p->prober;
+
+	p->doing = "exec";
+	p->out = -1;
+	if (r->running >= EXEC_MAX)
+		queue(r, p);
+	else if (!refuse(p))
+		exec_run(p);
+}
+
+/* Those whose turn it is; the time-out starts with it. */
 static void exec_next(struct prober *r)
 {
-	struct probe *p = r->first;
+	while (r->first && (r->running < EXEC_MAX || r->stuck == EXEC_STUCK)) {
+		struct probe *p = r->first;
 
-	if (!p || r->running >= EXEC_MAX)
-		return;
-	unqueue(r, p);
-	probe_time(p);
-	exec_run(p);
+		unqueue(r, p);
+		probe_time(p);
+		if (!refuse(p))
+			exec_run(p);
+	}
+}
+
+/* ---- those that were killed -------------------------------------------------------------------*/
+
+static void gone(struct prober *r, struct exec_killed *k)
+{
+	if (k->stuck)
+		r->stuck--;
+	else
+		r->running--;
+	*k = (struct exec_killed){0};
+}
+
+/* Whoever is gone by now makes room; so does, as long as there are not too many, whoever the kernel
+ * does not let go: a file system that does not answer must not stop every check. */
+static void reap(struct prober *r)
+{
+	for (int n = 0; n < EXEC_MAX + EXEC_STUCK; n++) {
+		struct exec_killed *k = &r->killed[n];
+
+		if (!k->pid)
+			continue;
+		if (waitpid(k->pid, NULL, WNOHANG)) {
+			gone(r, k);
+		} else if (!k->stuck && r->stuck < EXEC_STUCK &&
+			   uv_now(r->loop) - k->since >= REAP_GRACE) {
+			k->stuck = true;
+			r->stuck++;
+			r->running--;
+		}
+	}
+}
+
+static bool has_killed(const struct prober *r)
+{
+	for (int n = 0; n < EXEC_MAX + EXEC_STUCK; n++)
+		if (r->killed[n].pid)
+			return true;
+	return false;
+}
+
+static void on_reaper(uv_timer_t *timer)
+{
+	struct prober *r = timer->data;
+
+	reap(r);
+	exec_next(r);
+	if (has_killed(r))
+		uv_timer_start(timer, on_reaper, REAP_MS, 0);
 }
 
 /* The group goes at once: its number is not given away before its leader is reaped. */
@@ -191,9 +252,35 @@ static void bury(struct prober *r, pid_t pid)
 	int n = 0;
 
 	child_end(pid);
-	while (r->killed[n])
+	while (r->killed[n].pid)
 		n++;
-	r->killed[n] = pid;
+	r->killed[n] = (struct exec_killed){.pid = pid, .since = uv_now(r->loop)};
+	if (!uv_is_active((uv_handle_t *)&r->reaper))
+		uv_timer_start(&r->reaper, on_reaper, REAP_MS, 0);
+}
+
+void prober_exec_open(struct prober *r)
+{
+	uv_timer_init(r->loop, &r->reaper);
+	r->reaper.data = r;
+	uv_unref((uv_handle_t *)&r->reaper);
+}
+
+void prober_exec_close(struct prober *r)
+{
+	uv_close((uv_handle_t *)&r->reaper, prober_closed);
+}
+
+/* ---- the end of one ---------------------------------------------------------------------------*/
+
+static const char *exec_late(struct probe *p)
+{
+	struct prober *r = p->prober;
+
+	if (!r->stuck)
+		return p->doing;
+	snprintf(r->late, sizeof(r->late), "exec (%d killed before do not end)", r->stuck);
+	return r->late;
 }
 
 static void exec_close(struct probe *p)
@@ -202,6 +289,8 @@ static void exec_close(struct probe *p)
 		unqueue(p->prober, p);
 		return;
 	}
+	if (!p->ran)
+		return;
 	if (p->out_poll.data) {
 		uv_close((uv_handle_t *)&p->out_poll, probe_closed);
 		close(p->out);
@@ -215,4 +304,5 @@ static void exec_close(struct probe *p)
 	exec_next(p->prober);
 }
 
-const struct probe_kind probe_exec = {.open = exec_open, .ready = exec_ready, .close = exec_close};
+const struct probe_kind probe_exec = {
+	.open = exec_open, .ready = exec_ready, .close = exec_close, .late = exec_late};

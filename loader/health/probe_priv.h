@@ -10,7 +10,8 @@
 
 #include "probe.h"
 
-#define EXEC_MAX 16 /* commands at once: a process each, on a machine that has better to do */
+#define EXEC_MAX   16 /* commands at once: a process each, on a machine that has better to do */
+#define EXEC_STUCK 32 /* and that were killed but do not end: the kernel keeps them */
 
 struct prober {
 	uv_loop_t *loop;
@@ -21,8 +22,15 @@ struct prober {
 	int handles;			 /* open handles of the loop */
 	CURLM *multi;
 	uv_timer_t curl_timer;
-	int running;		    /* commands of type exec, with those killed */
-	pid_t killed[EXEC_MAX];	    /* and not yet reaped; 0: none */
+	int running;	     /* commands of type exec, with those killed of late */
+	struct exec_killed { /* and not yet reaped */
+		pid_t pid;   /* 0: none */
+		bool stuck;  /* for so long that it is not counted as running */
+		__u64 since; /* uv_now */
+	} killed[EXEC_MAX + EXEC_STUCK];
+	int stuck;
+	uv_timer_t reaper;	    /* active while there are any */
+	char late[64];		    /* what exec_late says */
 	struct probe *first, *last; /* those that wait for their turn */
 };
 
@@ -71,7 +79,7 @@ struct probe {
 	pid_t pid;
 	int out;	    /* what the command prints */
 	uv_poll_t out_poll; /* .data NULL: not watched */
-	bool waits;
+	bool waits, ran;
 	struct probe *next; /* that waits, to begin or as a command */
 };
 
@@ -126,6 +134,9 @@ void prober_curl_close(struct prober *r);
 void prober_closed(uv_handle_t *handle);
 /* A transfer of curl's has come to its end. */
 void probe_transfer_end(struct probe *p, CURLcode code);
+
+void prober_exec_open(struct prober *r);
+void prober_exec_close(struct prober *r);
 
 extern const struct probe_kind probe_tcp, probe_udp, probe_dns, probe_icmp, probe_http, probe_grpc,
 	probe_exec;

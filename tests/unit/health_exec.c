@@ -6,8 +6,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "loader/health/probe_priv.h"
 #include "tests/support/probing.h"
 
 TestSuite(health_exec, .init = probing_begin, .fini = probing_end, .timeout = PROBING_LONGEST);
@@ -61,7 +64,7 @@ Test(health_exec, exec)
 Test(health_exec, commands_wait_for_their_turn)
 {
 	for (int n = 0; n < 32; n++) {
-		struct poise_health_conf conf = {.command = "sleep 0.55", .timeout = 1000};
+		struct poise_health_conf conf = {.command = "sleep 1.05", .timeout = 2000};
 
 		probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &conf);
 	}
@@ -111,4 +114,70 @@ Test(health_exec, daemons_are_not_waited_for)
 		usleep(10000);
 	cr_expect(is_gone(pid), "%d goes on", pid);
 	cr_expect_eq(kill(pid_said(out_of_it), SIGKILL), 0);
+}
+
+/* ---- commands that the kernel does not end ----------------------------------------------------*/
+
+static bool kept; /* the kernel keeps whoever was killed */
+
+/* In place of the C library's. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	if (kept && options & WNOHANG)
+		return 0;
+	return (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+}
+
+/* As many commands that are killed, and what is said of the last. */
+static const char *kill_some(int count, const char *command, __u32 timeout)
+{
+	probing_forget();
+	for (int n = 0; n < count; n++) {
+		struct poise_health_conf conf = {.timeout = timeout};
+
+		strcpy(conf.command, command);
+		probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &conf);
+	}
+	probing_run();
+	return probing_result((size_t)count - 1)->words;
+}
+
+static const char *run_one(const char *command)
+{
+	return kill_some(1, command, PROBING_LONGEST * 1000);
+}
+
+/* All places are taken by those that do not end: after a while others get theirs, and say so. */
+Test(health_exec, the_stuck_do_not_stop_the_others)
+{
+	int stuck = 0;
+
+	kept = true;
+	cr_expect_str_eq(kill_some(EXEC_MAX, "sleep 60", 50), "exec: timed out after 50ms");
+	cr_expect_str_eq(run_one("echo fine"), "exec 0: fine");
+	cr_expect_eq(sscanf(kill_some(1, "sleep 60", 50),
+			    "exec (%d killed before do not end): timed out", &stuck),
+		     1, "%s", probing_result(0)->words);
+	cr_expect_geq(stuck, EXEC_MAX);
+	kept = false;
+	while (strstr(kill_some(1, "sleep 60", 50), "before"))
+		;
+	cr_expect_eq(probing_prober->stuck, 0);
+}
+
+/* But not without end, and not for ever. */
+Test(health_exec, so_many_stuck_and_no_more)
+{
+	char words[PROBE_WORDS];
+
+	snprintf(words, sizeof(words), "exec: %d killed commands do not end: no more are begun",
+		 EXEC_STUCK);
+	kept = true;
+	for (int n = 0; n < 2 * EXEC_STUCK && probing_prober->stuck < EXEC_STUCK; n += EXEC_MAX)
+		kill_some(EXEC_MAX, "sleep 60", 50);
+	cr_assert_eq(probing_prober->stuck, EXEC_STUCK);
+	cr_expect_str_eq(run_one("echo fine"), words);
+	kept = false;
+	while (strcmp(run_one("echo fine"), "exec 0: fine") != 0)
+		;
 }
