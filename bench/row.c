@@ -55,20 +55,33 @@ static const struct row settled[POISE_POLICIES] = {
 	}
 #define FADES(name, policy) FADE("fading-one-" name, policy, 0), FADE("fading-all-" name, policy, 1)
 
+/* What it costs that latencies are taken: over the same where none are, or of packets by which none
+ * are. */
+#define SAMPLING_NS 5
+#define ASKS(name_, service_, flows_, growth_, beside_)                                            \
+	{                                                                                          \
+		.name = name_, .service = service_, .flows = flows_, .growth = growth_,            \
+		.beside = beside_, .over = SAMPLING_NS, .asks = true                               \
+	}
+static const struct row untimed = CHOICE("", POISE_LEAST_CONN, 1, NULL, 0, false, false);
+static const struct row untimed_nat = {.service = ROW_NAT4, .flows = 1 << 14};
+
 const int row_sizes[ROW_SIZES] = {1, 8, 256};
 
 const struct row rows[] = {
-	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0, false, false},
-	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0, false, false},
-	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0, false, false},
-	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0, false, false},
-	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0, false, false},
-	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0, false, false},
-	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0, false, false},
-	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0, false, false},
-	{"nat-established-1", ROW_NAT4, 1, false, 0, 3.2, NULL, 0, false, false},
-	{"nat-established-16K", ROW_NAT4, 1 << 14, false, 0, 0, NULL, 0, false, false},
-	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0, false, false},
+	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0, false, false, false},
+	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0, false, false, false},
+	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0, false, false, false},
+	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0, false, false, false},
+	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0, false, false, false},
+	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0, false, false,
+	 false},
+	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0, false, false, false},
+	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0, false, false,
+	 false},
+	{"nat-established-1", ROW_NAT4, 1, false, 0, 3.2, NULL, 0, false, false, false},
+	{"nat-established-16K", ROW_NAT4, 1 << 14, false, 0, 0, NULL, 0, false, false, false},
+	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0, false, false, false},
 	CHOOSE("maglev-8", POISE_MAGLEV, 1, 0), /* over itself: how far a figure may be trusted */
 	CHOOSE_OF("source-hash", POISE_SOURCE_HASH, -1, -1),
 	CHOOSE_OF("round-robin", POISE_ROUND_ROBIN, 8, 8),
@@ -83,6 +96,8 @@ const struct row rows[] = {
 	ESTABLISHED("p2c", POISE_P2C),
 	ESTABLISHED("least-conn", POISE_LEAST_CONN),
 	ESTABLISHED("latency-aware", POISE_LATENCY_AWARE),
+	ASKS("asks-p2c", ROW_CHOICE(POISE_P2C, 1), CHOOSE_FLOWS, OUTER4, &untimed),
+	ASKS("asks-nat", ROW_NAT4, 1 << 14, 0, &untimed_nat),
 	FADES("maglev", POISE_MAGLEV),
 	FADES("source-hash", POISE_SOURCE_HASH),
 	FADES("round-robin", POISE_ROUND_ROBIN),
@@ -92,10 +107,10 @@ const struct row rows[] = {
 	FADES("latency-aware", POISE_LATENCY_AWARE),
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
-const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0,
-				    false,	     false};
+const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1,    false, OUTER4, 0, NULL, 0,
+				    false,	     false,	false};
 const struct row row_bare_balancer = {
-	"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0, false, false};
+	"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0, false, false, false};
 
 static const char *const addresses[ROW_CHOICES] = {
 	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
@@ -184,6 +199,7 @@ size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX])
 		.doff = 5,
 		.syn = first || row->syn,
 		.ack = !first && !row->syn,
+		.psh = row->asks && !first && !row->syn,
 		.window = htons(1000),
 	};
 	size_t length = sizeof(eth);

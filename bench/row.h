@@ -46,6 +46,7 @@ struct row {
 	 * afresh. Then `over` is of a flow, else of a packet. */
 	bool chooses;
 	bool both; /* on two CPUs at once */
+	bool asks; /* each packet ends a request (PSH), so that latency may be taken by it */
 };
 
 #define ROW_PER_FLOW 2 /* packets of a flow of rows that choose */

@@ -10,6 +10,7 @@
 #include "cut.h"
 #include "member.h"
 #include "mode.h"
+#include "watch.h"
 
 /* What cannot be forwarded as it is, is cut up or answered; XDP_*. where: ASKED(). */
 __noinline int forward_not(struct xdp_md *ctx, __u32 member, answer_t why, __u32 where)
@@ -44,6 +45,8 @@ static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 	path = bpf_map_lookup_elem(&paths, &out);
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
+	if (answers && UNLIKELY(watch_sees(p, m, member)))
+		watch(ctx, member, watch_tag(p), LATENCY_HEADERS(p));
 	failed = forward_mode(ctx, p, m, path, nexthop);
 	if (UNLIKELY(failed))
 		return answers ? forward_not(ctx, member, failed, ASKED(p)) : (int)failed;

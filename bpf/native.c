@@ -46,6 +46,7 @@ static struct {
 	struct nat *nats;
 	__u32 *rotors;
 	struct timing *timings;
+	struct watch *watches;
 } unpinned;
 
 static void *zeroed(size_t n, size_t size)
@@ -67,6 +68,7 @@ static void use_unpinned(struct instance *i)
 	unpinned.paces = zeroed(m->services, sizeof(*unpinned.paces));
 	unpinned.nats = zeroed(m->cpus, sizeof(*unpinned.nats));
 	unpinned.timings = zeroed(1 << TIMING_BITS, sizeof(*unpinned.timings));
+	unpinned.watches = zeroed(1 << WATCH_BITS, sizeof(*unpinned.watches));
 	unpinned.rotors = zeroed((size_t)m->cpus * m->groups + 1, sizeof(*unpinned.rotors));
 	i->drops = unpinned.drops;
 	native_map(&drops, unpinned.drops, m->services);
@@ -76,6 +78,7 @@ static void use_unpinned(struct instance *i)
 	native_map(&nats, unpinned.nats, m->cpus);
 	native_map(&rotors, unpinned.rotors, m->cpus * m->groups);
 	native_map(&timings, unpinned.timings, 1 << TIMING_BITS);
+	native_map(&watches, unpinned.watches, 1 << WATCH_BITS);
 	native_map(&limits, &limited, 1);
 	native_map(&devmap, NULL, m->paths);
 }
@@ -117,6 +120,7 @@ void run_use(struct instance *i)
 	free(unpinned.nats);
 	free(unpinned.rotors);
 	free(unpinned.timings);
+	free(unpinned.watches);
 	memset(&unpinned, 0, sizeof(unpinned));
 	if (!i)
 		return;

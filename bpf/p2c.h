@@ -4,8 +4,9 @@
  * Balancing", 1996), here of as many as `choices` says: some members of the roster are drawn, and
  * the one of least load x latency takes the flow.
  *
- * Each is drawn from an arc of its own: the roster, begun at random, is cut into as many equal ones
- * as there are choices. So all differ, and none needs to know of the others.
+ * The first is where the roster is begun, at random; each other is drawn from an arc of its own, of
+ * which the rest is cut into as many equal ones. So all differ, none needs to know of the others,
+ * and any two members are as likely to be drawn together, if two are drawn.
  */
 #ifndef POISE_P2C_H
 #define POISE_P2C_H
@@ -19,16 +20,16 @@ static __always_inline __u32 p2c_best(const struct poise_service_rec *rec, __u64
 	__u32 mask = poise_row_mask, members = rec->cycle_size;
 	__u32 start = poise_table_slot(draw, members);
 	struct rival best = LOAD_NOBODY;
-	__u64 from = 0, end = 0;
+	__u64 from = 0, end = 65536;
 
 	for (int k = 0; k < POISE_CHOICES_MAX && k < rec->choices; k++) {
 		struct poise_seat *seat;
 		__u64 at, member;
 
 		draw *= LOAD_STEP;
-		end += rec->arc;
 		at = start + from + poise_table_slot(draw >> 32, (__u32)((end >> 16) - from));
 		from = end >> 16;
+		end += rec->arc;
 		at = load_either(load_less(at, members), at, at - members);
 		seat = load_seat(rec, (__u32)at);
 		if (!seat || !row)

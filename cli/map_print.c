@@ -274,13 +274,15 @@ void print_loads(FILE *out, const struct instance *i, __u64 key, const void *ent
 
 void print_latency(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
+	static const char *const kinds[POISE_SAMPLES] = {"requests", "connects", "short"};
 	const struct poise_latency *l = entry;
 
 	(void)i;
-	fprintf(out, "member %llu requests %llu connects %llu peaks %u %u ticks", key,
-		l->samples[POISE_SAMPLE_REQUEST], l->samples[POISE_SAMPLE_CONNECT],
-		POISE_PEAK_TICKS(l->peak[POISE_SAMPLE_REQUEST]),
-		POISE_PEAK_TICKS(l->peak[POISE_SAMPLE_CONNECT]));
+	fprintf(out, "member %llu", key);
+	for (int k = 0; k < POISE_SAMPLES; k++)
+		fprintf(out, " %s %llu mean %u peak %u", kinds[k], l->samples[k],
+			POISE_MEAN_TICKS(l->mean[k]), POISE_PEAK_TICKS(l->peak[k]));
+	fprintf(out, " ticks");
 }
 
 void print_held(FILE *out, const struct instance *i, __u64 key, const void *entry)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <netinet/in.h>
+
 #include "service_notes.h"
 
 static bool records_all(const struct config_service *svc)
@@ -12,9 +14,14 @@ static bool draws(const struct config_service *svc)
 	       svc->conf.cycle_slots > POISE_LEAST_CONN_MOST;
 }
 
+/* Only what both ends send shows the latency of datagrams. */
 static bool lacks_latency(const struct config_service *svc)
 {
-	return svc->conf.policy == POISE_LATENCY_AWARE && svc->conf.forward != POISE_NAT;
+	bool tcp = false;
+
+	for (int l = 0; l < svc->conf.listeners; l++)
+		tcp |= svc->conf.listener[l].proto == IPPROTO_TCP;
+	return svc->conf.policy == POISE_LATENCY_AWARE && svc->conf.forward < POISE_NAT && !tcp;
 }
 
 /* Somebody's checks cannot go by the path. */
@@ -45,7 +52,7 @@ static const struct {
 	{records_all, "other balancers do not know its flows: if routers share packets out among "
 		      "several (ECMP), choose maglev or source-hash"},
 	{draws, "of so many backends each new flow compares 64, drawn by chance"},
-	{lacks_latency, "latency is measured in mode nat alone: chosen by chance"},
+	{lacks_latency, "latency of UDP is not measured in this mode: chosen by chance"},
 	{checks_nobody,
 	 "it has no listener of a TCP port: its backends are not checked (poise health "
 	 "set)"},

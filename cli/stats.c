@@ -105,14 +105,28 @@ static void latency_row(struct stats *s, const char *name, double seconds, const
 		  (const char *const[]){name, shown_latency(seconds, took, sizeof(took)), help}, 3);
 }
 
-/* From packets of mode nat. */
+static const char *latency_help(const struct latency_told *t)
+{
+	static const struct {
+		const char *source, *help;
+	} words[] = {
+		{"request", "requests, to the first byte of the answer"},
+		{"acknowledged", "requests, until clients had the answer, less their round trip"},
+		{"short", "the same of short answers: the least of a few"},
+		{"connect", "connections, from SYN to SYN-ACK; no request yet"},
+	};
+
+	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+		if (!strcmp(words[k].source, t->source))
+			return words[k].help;
+	return "";
+}
+
 static void latency(const struct cli *c, struct stats *s, const struct latency_told *t)
 {
 	if (!t->source)
 		return;
-	counter(c, s, "timed", true, t->samples,
-		t->p50 ? "requests, to the first byte of the answer"
-		       : "connections, from SYN to SYN-ACK; no request yet");
+	counter(c, s, "timed", true, t->samples, latency_help(t));
 	if (t->p50) {
 		latency_row(s, "latency p50", t->p50, "half of those requests took no longer");
 		latency_row(s, "latency p90", t->p90, "nine of ten");

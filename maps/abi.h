@@ -173,7 +173,7 @@ struct poise_service_rec {
 	__u32 cycle_size; /* places of it; 0: the policy has none */
 	__u32 bounds_at;  /* the first of them in `bounds` */
 	__u32 pickup;	  /* seconds: PICKUP of TCP */
-	__u32 arc; /* p2c: members of the roster for each that a choice compares, in 1/65536 */
+	__u32 arc; /* p2c: members of the roster for each but one that a choice compares, in 1/65536 */
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -230,6 +230,7 @@ enum poise_rank {
 #define POISE_F_V6	     0x01 /* the member's address is IPv6 */
 #define POISE_F_ENTROPY	     0x02 /* vary the outer source for the receiver's RSS */
 #define POISE_F_UDP_CHECKSUM 0x04 /* mode gue: the outer UDP header has a checksum */
+#define POISE_F_WATCHED	     0x08 /* its latency is taken from its clients' packets alone */
 
 /*
  * A member as packets see it: one line. addr, service, mode, port and flags are immutable while
@@ -251,7 +252,8 @@ struct poise_member {
 	__u32 max_conns;  /* live flows; 0: any number */
 	__u32 fade_until; /* fade counts up to this second of the stamps' clock: poised keeps it up
 			   */
-	__u32 spare[2];
+	__u32 watched; /* the connection that is watched for it (bpf/watch.h); 0: none */
+	__u32 spare;
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);

@@ -149,7 +149,7 @@ static void check_nobody(struct check *c, __u32 id)
 			  m->service);
 	if (m->live != POISE_RANK_NEVER)
 		check_say(c, "members", "entry %u: is nobody's, but may be chosen", id);
-	check_zero(c, "members", id, m->spare, sizeof(m->spare), "unused end");
+	check_zero(c, "members", id, &m->spare, sizeof(m->spare), "unused end");
 	if (conf->r.state == POISE_REC_ASHES) {
 		if (m->nexthop && conf->r.generation <= c->i->meta->swept)
 			check_say(c, "members", "entry %u: is nobody's, but has a next hop", id);
@@ -157,6 +157,7 @@ static void check_nobody(struct check *c, __u32 id)
 	}
 	rest.live = 0;
 	rest.service = 0;
+	rest.watched = 0;
 	check_zero(c, "members", id, &rest, sizeof(rest), "a backend that is none");
 }
 

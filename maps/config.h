@@ -239,6 +239,14 @@ static inline bool config_records_all(const struct poise_service_conf *conf)
 	return conf->track == POISE_TRACK_ALWAYS || config_record_key(conf);
 }
 
+/* Is latency taken from clients' packets (bpf/watch.h)? Where it decides, and answers do not come
+ * back this way. */
+static inline bool config_watches(const struct poise_service_conf *conf)
+{
+	return (conf->policy == POISE_P2C || conf->policy == POISE_LATENCY_AWARE) &&
+	       conf->forward < POISE_NAT;
+}
+
 #define CONFIG_FADE_AUTO_MS 10000
 
 /* How long members fade in, in ms; 0: not at all. Left to the policy: where load or latency decides

@@ -110,6 +110,7 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	store_words(&m->addr, &want->addr, sizeof(want->addr));
 	store16(&m->port, want->port);
 	store16(&m->ordinal, want->ordinal);
+	store32(&m->watched, 0);
 	store32(&m->live, POISE_RANK_NEVER);
 	store_words_of_use(i, id, want);
 	store16(&m->service, want->service);

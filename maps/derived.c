@@ -59,7 +59,9 @@ static void fill_cycle_rec(struct poise_service_rec *rec, const struct poise_ser
 				       : POISE_CHOICES_AUTO;
 	if (rec->choices > members)
 		rec->choices = (__u8)members;
-	rec->arc = ((members << 16) + rec->choices - 1) / rec->choices;
+	if (rec->choices > 1)
+		rec->arc = ((members - 1) << 16) / (rec->choices - 1u) +
+			   !!(((members - 1) << 16) % (rec->choices - 1u));
 }
 
 #define BURST_SHARE 10 /* of a second */
@@ -290,7 +292,8 @@ void derived_member(const struct derived *d, size_t m, struct poise_member *out)
 				  ? POISE_F_V6
 				  : 0) |
 			 (d->conf->entropy ? POISE_F_ENTROPY : 0) |
-			 (d->conf->gue_checksum ? POISE_F_UDP_CHECKSUM : 0),
+			 (d->conf->gue_checksum ? POISE_F_UDP_CHECKSUM : 0) |
+			 (config_watches(d->conf) ? POISE_F_WATCHED : 0),
 		.gue_port = __builtin_bswap16(d->conf->gue_port),
 		.fade = fades ? fade_share(&d->rec, fade_ratio(d->conf, 0), conf->weight,
 					   d->weights)

@@ -46,7 +46,8 @@ struct poise_latency {
 	/* Where only clients are heard (bpf/watch.h): when a round trip was last known, of short
 	 * answers the least so far, since when, and of how many. Ticks. */
 	__u32 known, least, least_since, least_of;
-	__u32 spare[3];
+	__u32 by_client; /* 1: they are heard */
+	__u32 spare[2];
 	__u64 peak[POISE_SAMPLE_ROOM]; /* poise_peak_next(); 0: none yet */
 	__u64 samples[POISE_SAMPLE_ROOM];
 	__u32 requests[POISE_LATENCY_BUCKETS]; /* modulo 2^32 */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Quantiles by the nearest rank. */
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "quantile.h"
@@ -24,14 +25,19 @@ struct latency_told latency_tell(const struct poise_latency *l)
 {
 	static const char *const names[POISE_SAMPLES] = {
 		[POISE_SAMPLE_REQUEST] = "request",
+		[POISE_SAMPLE_SHORT] = "short",
 		[POISE_SAMPLE_CONNECT] = "connect",
 	};
-	enum poise_sample kind =
-		l->peak[POISE_SAMPLE_REQUEST] ? POISE_SAMPLE_REQUEST : POISE_SAMPLE_CONNECT;
+	enum poise_sample kind = l->peak[POISE_SAMPLE_REQUEST] ? POISE_SAMPLE_REQUEST
+				 : l->peak[POISE_SAMPLE_SHORT] ? POISE_SAMPLE_SHORT
+							       : POISE_SAMPLE_CONNECT;
+	bool acknowledged = kind == POISE_SAMPLE_REQUEST && l->by_client;
 	__u64 peak = __atomic_load_n(&l->peak[kind], __ATOMIC_RELAXED);
 
 	return (struct latency_told){
-		.source = peak ? names[kind] : NULL,
+		.source = !peak		 ? NULL
+			  : acknowledged ? "acknowledged"
+					 : names[kind],
 		.samples = l->samples[kind],
 		.p50 = latency_quantile(l, 0.5),
 		.p90 = latency_quantile(l, 0.9),

@@ -12,7 +12,10 @@ double latency_quantile(const struct poise_latency *l, double q);
 
 /* What is known of a backend's latency, in seconds. */
 struct latency_told {
-	const char *source;   /* "request", or "connect" until a request was timed; NULL: neither */
+	/* What was timed: "request" to the first byte of its answer, or, by clients' packets alone,
+	 * "acknowledged" answers, of which "short" ones only if there are no others; "connect"
+	 * until there was a request; NULL: nothing. */
+	const char *source;
 	__u64 samples;	      /* of that kind */
 	double p50, p90, p99; /* of all requests that were timed; 0 until then */
 	double recent;	      /* average of late, by its peaks, when the last sample came */

@@ -314,7 +314,7 @@ static void weigh(struct arc *arc, size_t start, __u64 weight, const __u64 *weig
 	}
 }
 
-/* One is drawn of each arc; the heaviest takes the flow, and of several alike each as often. */
+/* The first is drawn of all, and one of each arc of the rest; the heaviest takes the flow, and of several alike each as often. */
 static void shares_of_arcs(void)
 {
 	static const __u64 all[] = {1, 2, 7};
@@ -330,8 +330,8 @@ static void shares_of_arcs(void)
 		share[member[p]] = 0;
 	}
 	for (unsigned int a = 0; a < arcs; a++) {
-		arc[a].from = a * web->members / arcs;
-		arc[a].until = (a + 1) * web->members / arcs;
+		arc[a].from = a ? 1 + (a - 1) * (web->members - 1) / (arcs - 1) : 0;
+		arc[a].until = a ? 1 + a * (web->members - 1) / (arcs - 1) : 1;
 	}
 	for (size_t start = 0; start < web->members; start++)
 		for (size_t w = 0; w < sizeof(all) / sizeof(all[0]); w++) {

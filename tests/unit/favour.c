@@ -188,6 +188,24 @@ static void choose(unsigned int flows, bool stay, unsigned int got[MEMBERS])
 
 #define FLOWS 12000
 
+/* Of six pairs of four, one is that of the slow: any two are as likely. */
+Test(favour, two_choices_meet_two_slow_ones_in_one_of_six)
+{
+	for (unsigned int a = 0; a < MEMBERS; a++)
+		for (unsigned int b = a + 1; b < MEMBERS; b++) {
+			double ms[MEMBERS] = {1, 1, 1, 1};
+			unsigned int got[MEMBERS];
+
+			ms[a] = ms[b] = 60;
+			open_with("p2c, choices: 2");
+			feel(ms);
+			choose(FLOWS, false, got);
+			cr_expect_float_eq((got[a] + got[b]) / (double)FLOWS, 1.0 / 6, 0.015,
+					   "%u and %u: %u and %u", a, b, got[a], got[b]);
+			native_close(&n);
+		}
+}
+
 /* Loads go by the inverse of latencies: 1, 2, 2 and 4 ms make 4:2:2:1, to a few flows. */
 Test(favour, p2c_shares_load_by_latency)
 {
