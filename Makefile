@@ -54,7 +54,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain bench-peers deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -266,6 +266,10 @@ bench-peers: all lab $(BENCHED) ## CPU a connection and a gigabyte: poise, nftab
 
 bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole path, against a no-op
 	@B=$(B) bench/chain/run
+
+# With everything that its steps need.
+bench-report: all lab $(BENCHED) $(CHAIN) $(SUITES) $(BENCH) ## Measure all (20 quiet minutes), write BENCHMARKS.md (STEPS=)
+	@B=$(B) bench/report/run
 
 bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
 	@bench/compare/run

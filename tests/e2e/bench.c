@@ -141,6 +141,27 @@ Test(bench, peers_are_compared_by_what_they_cost_and_one_that_errs_is_not, .init
 	cr_assert(strstr(said, "| nginx-1 | void |") && !strstr(said, "- nginx"), "%s", said);
 }
 
+/* Of the results that there are, without measuring any. */
+Test(bench, report_is_written_of_what_there_is_and_quoted_between_the_marks, .init = setup,
+     .fini = teardown)
+{
+	const char *said;
+	int status;
+
+	status =
+		lab_host(&said,
+			 "mkdir %s && printf 'above\\n<!-- from BENCHMARKS.md -->\\nold\\n<!-- end "
+			 "-->\\nbelow\\n' >%s/README && STEPS= REPORT=%s/REPORT README=%s/README "
+			 "bench/report/run 2>&1 && cat %s/README",
+			 out, out, out, out, out);
+	cr_assert(status == 0, "%s", said);
+	cr_assert(strstr(said, "above\n<!-- from BENCHMARKS.md") && strstr(said, "-->\nbelow\n") &&
+			  strstr(said, "| `v4-established-1` | ") && !strstr(said, "old"),
+		  "%s", said);
+	status = lab_host(&said, "grep -c '^## ' %s/REPORT", out);
+	cr_assert(status == 0 && !strcmp(said, "11\n"), "%s", said);
+}
+
 /* A promise that nobody can keep: the ramp ends by itself, and says that it is not kept. */
 Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = teardown)
 {

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# gnuplot -e "data='FILE'; out='FILE.svg'": blocks of MODE CLIENTS P99 WORST, two lines each.
+stats data using 2 nooutput
+set terminal svg size 900, 420 font "sans,12"
+set output out
+set logscale xy
+set grid
+set key outside right top
+set xlabel "clients"
+set ylabel "ms"
+mode(b) = system(sprintf("awk -v want=%d 'BEGIN { first = 1 } NF == 0 { gap = 1; next } first || gap { if (n++ == want) { print $1; exit } first = 0; gap = 0 }' %s", b, data))
+plot for [b = 0:STATS_blocks-1] data index b using 2:3 with linespoints title mode(b) . ": p99", \
+	for [b = 0:STATS_blocks-1] data index b using 2:4 with linespoints title mode(b) . ": the worst client's"
