@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Slots of mode nat against a model: packets of clients and backends of every kind in any order,
- * time, sweeps, and fewer ports than clients. The model knows nothing of hashes, words or bitmaps:
- * it says what should become of each packet, and learns which port a new flow got, which must have
- * been free, or, if none was, that of a flow that was over. After every packet the flow's slot must
- * be as the model has it, and every so often all slots, all bits and all gauges.
+ * what was sent before again, ICMP errors about both, time, sweeps, flows dropped by force, and
+ * fewer ports than clients. The model knows nothing of hashes, words or bitmaps: it says what
+ * should become of each packet, and learns which port a new flow got, which must have been free,
+ * or, if none was, that of a flow that was over. After every packet the flow's slot must be as the
+ * model has it, and every so often all slots, all bits and all gauges.
  *
  * POISE_NAT_FLOWS is how many flows begin; 10,000,000 in make test-full.
  */
@@ -13,26 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/native.h"
+#include "tests/support/natted.h"
 
 #define CLIENTS 1500 /* for NATIVE_PORT_LOW to HIGH, 1,000 ports */
 #define PORTS	(NATIVE_PORT_HIGH - NATIVE_PORT_LOW + 1)
 #define FLOWS	30000
-#define STRIDE	4000 /* packets between two looks at everything */
+#define STRIDE	4000 /* packets between two looks at everything ... */
+#define CHECKS	8    /* of which every so many-th by map check, too */
 
-/* 4 to 4, 4 to 6, 6 to 4, 6 to 6, each by TCP and UDP. */
-static const char yaml[] =
-	"services:\n"
-	"  - { name: a, listen: [ '10.2.0.1:80', '10.2.0.1:53/udp', '[fd02::1]:80',\n"
-	"      '[fd02::1]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: round-robin,\n"
-	"      backends: [ { address: 10.3.0.1, port: 8080 }, { address: 10.3.0.2, port: 8080 } ] "
-	"}\n"
-	"  - { name: b, listen: [ '10.2.0.2:80', '10.2.0.2:53/udp', '[fd02::2]:80',\n"
-	"      '[fd02::2]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: least-conn,\n"
-	"      backends: [ { address: 'fd03::3', port: 8080 }, { address: 'fd03::4', port: 8080 } "
-	"] }\n";
-
-enum kind { SYN, DATA, FIN, RST, UDP, SYN_ACK };
 enum state { NONE, NEW, PICKUP, EST, FIN_, RST_, REST = 7 };
 #define LONG_CLOSING 120
 #define SYN_SECONDS  30
@@ -64,77 +53,6 @@ static __u32 chance(__u32 below)
 	x ^= x >> 7;
 	x ^= x << 17;
 	return (__u32)(x >> 33) % below;
-}
-
-/* ---- packets ----------------------------------------------------------------------------------*/
-
-static bool is_udp(int c)
-{
-	return c & 1;
-}
-
-static bool client_six(int c)
-{
-	return c & 2;
-}
-
-static bool server_six(int c)
-{
-	return c & 4;
-}
-
-static const char *letters(enum kind k)
-{
-	static const char *const flags[] = {"S", "A", "FA", "R", "", "SA"};
-
-	return flags[k];
-}
-
-static int put(struct frame *f, bool six, const char *from, const char *to, int sport, int dport,
-	       bool udp, enum kind k)
-{
-	char words[200];
-
-	snprintf(words, sizeof(words), "%s %s > %s | %s %d > %d ", six ? "ip6" : "ip4", from, to,
-		 udp ? "udp" : "tcp", sport, dport);
-	if (!udp)
-		sprintf(words + strlen(words), "%s seq %u", letters(k), seq);
-	return native_send(&n, f, words);
-}
-
-static void client_of(int c, char *addr, char *vip, size_t size)
-{
-	snprintf(addr, size, client_six(c) ? "fd01::%x" : "10.1.0.%d", c % 200 + 1);
-	snprintf(vip, size, client_six(c) ? "fd02::%d" : "10.2.0.%d", server_six(c) ? 2 : 1);
-}
-
-static int client_sends(int c, enum kind k, struct frame *f)
-{
-	char addr[40], vip[40];
-
-	client_of(c, addr, vip, sizeof(addr));
-	return put(f, client_six(c), addr, vip, 1000 + c, is_udp(c) ? 53 : 80, is_udp(c), k);
-}
-
-static int server_sends(int c, __u16 member, __u32 port, enum kind k, struct frame *f)
-{
-	char from[40];
-
-	snprintf(from, sizeof(from), server_six(c) ? "fd03::%x" : "10.3.0.%d",
-		 n.i->members[member].addr.b[15]);
-	return put(f, server_six(c), from, server_six(c) ? "fd03::fe" : "10.3.0.254", 8080,
-		   (int)port, is_udp(c), k);
-}
-
-/* Ports of a frame without tags or options, and the last byte of its addresses. */
-static const __u8 *l4_of(const struct frame *f)
-{
-	return f->byte + 14 + (f->byte[12] == 0x08 ? 20 : 40);
-}
-
-static __u32 port_at(const __u8 *at)
-{
-	return at[0] << 8 | at[1];
 }
 
 /* ---- the model --------------------------------------------------------------------------------*/
@@ -178,7 +96,7 @@ static void give_up(int c)
 {
 	resting[flow[c].port] = now;
 	rested_seq[flow[c].port] = flow[c].seq;
-	rested_easy[flow[c].port] = is_udp(c) || flow[c].state == RST_;
+	rested_easy[flow[c].port] = natted_udp(c) || flow[c].state == RST_;
 	forget(c);
 }
 
@@ -189,7 +107,7 @@ static void move(struct flow *f, enum state s)
 }
 
 /* True: the flow is over, and the packet begins another. */
-static bool client_moves(struct flow *f, enum kind k, bool udp)
+static bool client_moves(struct flow *f, enum natted_kind k, bool udp)
 {
 	__u32 age = now - f->stamp;
 
@@ -215,7 +133,7 @@ static bool client_moves(struct flow *f, enum kind k, bool udp)
 }
 
 /* False: the port is given up, the packet with it. */
-static bool server_moves(struct flow *f, enum kind k)
+static bool server_moves(struct flow *f, enum natted_kind k)
 {
 	if (f->state == RST_)
 		return true;
@@ -245,13 +163,13 @@ static __u32 ports_free(void)
 /* Does the backend take this SYN while it remembers the last connection from this port? */
 static bool would_take(__u32 port, const struct flow *old)
 {
-	if (old ? is_udp(owner[port] - 1) || old->state == RST_ : rested_easy[port])
+	if (old ? natted_udp(owner[port] - 1) || old->state == RST_ : rested_easy[port])
 		return true;
 	return (__s32)(seq - (old ? old->seq : rested_seq[port])) > 0;
 }
 
 /* The flow of c has begun by this port. */
-static void learn(int c, enum kind k, __u32 port, __u16 member)
+static void learn(int c, enum natted_kind k, __u32 port, __u16 member)
 {
 	cr_assert(port >= NATIVE_PORT_LOW && port <= NATIVE_PORT_HIGH, "port %u", port);
 	if (owner[port] || resting[port]) {
@@ -298,75 +216,105 @@ static void expect_slot(int c, const char *when)
 		     c);
 }
 
-static __u16 member_at(const struct frame *f, int c)
-{
-	char addr[40];
-
-	snprintf(addr, sizeof(addr), server_six(c) ? "fd03::%x" : "10.3.0.%d",
-		 server_six(c) ? f->byte[14 + 39] : f->byte[14 + 19]);
-	return native_member(&n, addr);
-}
-
-/* Is it an answer to the client? */
-static bool refused_by(const struct frame *f)
-{
-	__u8 gw[6];
-
-	frame_mac("gw", gw);
-	return !memcmp(f->byte, gw, sizeof(gw));
-}
-
-static void client_packet(int c, enum kind k)
+static void client_packet(int c, enum natted_kind k)
 {
 	struct flow was = flow[c];
 	struct frame f;
 	int verdict;
 	bool fresh;
 
-	seq = chance(1u << 31);
-	verdict = client_sends(c, k, &f);
-	fresh = !was.port || client_moves(&flow[c], k, is_udp(c));
+	verdict = natted_client_sends(&n, c, k, seq, &f);
+	fresh = !was.port || client_moves(&flow[c], k, natted_udp(c));
 
 	if (fresh && k == RST) {
 		cr_assert_eq(verdict, was.port ? XDP_TX : XDP_DROP, "a reset of no flow");
 		return;
 	}
-	if (verdict != XDP_TX || refused_by(&f)) {
+	if (verdict != XDP_TX || natted_refused(&f)) {
 		/* The old flow, if there was one, still has its port. */
 		cr_assert(fresh && !ports_free(), "client %d, kind %d: verdict %d", c, k, verdict);
 		refused++;
 		return;
 	}
-	cr_assert_eq(port_at(l4_of(&f) + 2), 8080u);
+	cr_assert_eq(natted_destination(&f), (__u32)NATTED_SERVER);
 	if (fresh) {
 		if (was.port)
 			give_up(c);
-		learn(c, k, port_at(l4_of(&f)), member_at(&f, c));
+		learn(c, k, natted_source(&f), natted_member(&n, c, &f));
 	}
 	if (k == FIN && !fresh)
 		flow[c].seq = seq;
-	cr_assert_eq(port_at(l4_of(&f)), flow[c].port, "client %d left by another port", c);
-	cr_assert_eq(member_at(&f, c), flow[c].member, "client %d went elsewhere", c);
+	cr_assert_eq(natted_source(&f), flow[c].port, "client %d left by another port", c);
+	cr_assert_eq(natted_member(&n, c, &f), flow[c].member, "client %d went elsewhere", c);
 	expect_slot(c, "a client's packet");
 }
 
-static void server_packet(int c, enum kind k)
+/* One of its packets, or what it sent last again, whatever became of that. */
+static void client_acts(int c, enum natted_kind k)
+{
+	static enum natted_kind last[CLIENTS];
+	static __u32 last_seq[CLIENTS];
+	bool again = !natted_udp(c) && !chance(4);
+
+	k = again ? last[c] : k;
+	seq = again ? last_seq[c] : chance(1u << 31);
+	last[c] = k;
+	last_seq[c] = seq;
+	client_packet(c, k);
+}
+
+static void server_packet(int c, enum natted_kind k)
 {
 	struct frame f;
 	int verdict;
 
 	if (!flow[c].port)
 		return;
-	verdict = server_sends(c, flow[c].member, flow[c].port, k, &f);
+	verdict = natted_server_sends(&n, c, flow[c].member, flow[c].port, k, &f);
 	if (!server_moves(&flow[c], k)) {
 		cr_assert_eq(verdict, XDP_DROP, "a bare ACK to a SYN went on");
 		give_up(c);
 		return;
 	}
 	cr_assert_eq(verdict, XDP_TX, "client %d: an answer of kind %d", c, k);
-	cr_assert_eq(port_at(l4_of(&f)), is_udp(c) ? 53u : 80u);
-	cr_assert_eq(port_at(l4_of(&f) + 2), 1000u + (__u32)c, "another client's");
+	cr_assert_eq(natted_source(&f), (__u32)NATTED_LISTEN(c));
+	cr_assert_eq(natted_destination(&f), (__u32)NATTED_PORT(c), "another client's");
 	expect_slot(c, "an answer");
+}
+
+/* Errors find the flow by what they quote, and change nothing. */
+static void client_error(int c)
+{
+	struct frame f;
+	int verdict = natted_client_error(&n, c, &f);
+
+	cr_assert_eq(verdict, flow[c].port ? XDP_TX : XDP_DROP, "client %d: verdict %d", c,
+		     verdict);
+	if (flow[c].port)
+		cr_assert_eq(natted_quoted(&f), (__u32)NATTED_SERVER << 16 | flow[c].port,
+			     "client %d's error is about another", c);
+	expect_slot(c, "a client's error");
+}
+
+static void server_error(int c)
+{
+	__u32 port = flow[c].port ?: NATIVE_PORT_LOW + chance(PORTS);
+	__u16 member = flow[c].port
+			       ? flow[c].member
+			       : native_member(&n, natted_server_six(c) ? "fd03::3" : "10.3.0.1");
+	struct frame f;
+	int verdict;
+
+	if (!flow[c].port && owner[port])
+		return; /* whose it may be, stray_packet asks */
+	verdict = natted_server_error(&n, c, member, port, &f);
+	cr_assert_eq(verdict, flow[c].port ? XDP_TX : XDP_PASS, "client %d: verdict %d", c,
+		     verdict);
+	if (flow[c].port)
+		cr_assert_eq(natted_quoted(&f),
+			     (__u32)NATTED_PORT(c) << 16 | (__u32)NATTED_LISTEN(c),
+			     "an error about client %d reached another", c);
+	expect_slot(c, "an error");
 }
 
 /* An answer to a port that has no flow, or from somebody whose flow it is not. */
@@ -376,8 +324,10 @@ static void stray_packet(void)
 	int c = owner[port] ? (owner[port] - 1) ^ 4 : (int)chance(CLIENTS);
 	struct frame f;
 
-	cr_assert_eq(server_sends(c, native_member(&n, server_six(c) ? "fd03::3" : "10.3.0.1"),
-				  port, is_udp(c) ? UDP : DATA, &f),
+	cr_assert_eq(natted_server_sends(
+			     &n, c,
+			     native_member(&n, natted_server_six(c) ? "fd03::3" : "10.3.0.1"), port,
+			     natted_udp(c) ? UDP : DATA, &f),
 		     XDP_PASS, "an answer of nobody's at port %u", port);
 }
 
@@ -387,11 +337,29 @@ static void sweep(void)
 
 	native_sweep(&n, &io);
 	for (int c = 0; c < CLIENTS; c++)
-		if (flow[c].port && expired(&flow[c], is_udp(c)))
+		if (flow[c].port && expired(&flow[c], natted_udp(c)))
 			forget(c);
 	for (__u32 p = NATIVE_PORT_LOW; p <= NATIVE_PORT_HIGH; p++)
 		if (resting[p] && now - resting[p] > POISE_REST_SECONDS)
 			resting[p] = 0;
+}
+
+/* As `poise flows drop` does with a service's. */
+static void drop_flows(bool six)
+{
+	struct poise_sweep io = {.kind = POISE_SWEEP_FORCE,
+				 .service = native_service(&n, six ? "b" : "a")};
+
+	native_sweep(&n, &io);
+	for (int c = 0; c < CLIENTS; c++)
+		if (flow[c].port && natted_server_six(c) == six)
+			give_up(c);
+}
+
+static void report(void *ctx, const char *map, const char *sentence)
+{
+	(void)ctx;
+	cr_log_error("%s: %s", map, sentence);
 }
 
 static void expect_all(void)
@@ -417,21 +385,24 @@ static void expect_all(void)
 	}
 	for (__u32 m = 1; m < n.i->meta->members; m++)
 		cr_assert_eq(native_gauge(&n, (__u16)m), gauge[m], "member %u", m);
+	if (!chance(CHECKS))
+		cr_assert_eq(instance_check(n.i, report, NULL, NULL), 0, "map check differs");
 }
 
-static enum kind any(int c, bool server)
+static enum natted_kind any(int c, bool server)
 {
-	static const enum kind of_client[] = {SYN, SYN, DATA, DATA, DATA, FIN, FIN, RST};
-	static const enum kind of_server[] = {SYN_ACK, SYN_ACK, DATA, DATA, DATA, FIN, FIN, RST};
+	static const enum natted_kind of_client[] = {SYN, SYN, DATA, DATA, DATA, FIN, FIN, RST};
+	static const enum natted_kind of_server[] = {SYN_ACK, SYN_ACK, DATA, DATA,
+						     DATA,    FIN,     FIN,  RST};
 
-	if (is_udp(c))
+	if (natted_udp(c))
 		return UDP;
 	return server ? of_server[chance(8)] : of_client[chance(8)];
 }
 
 static void setup(void)
 {
-	native_open(&n, yaml, 1024);
+	native_open(&n, NATTED_YAML, 1024);
 	now = 1000;
 	run_set_seconds(now);
 }
@@ -462,14 +433,18 @@ Test(nat_model, any_packets_in_any_order)
 		run_set_cpu(chance(2));
 		if (!chance(16))
 			stray_packet();
+		else if (!chance(16))
+			chance(2) ? client_error(c) : server_error(c);
 		else if (chance(2))
-			client_packet(c, any(c, false));
+			client_acts(c, any(c, false));
 		else
 			server_packet(c, any(c, true));
 		if (!chance(40))
 			run_set_seconds(now += chance(4));
 		if (!chance(400))
 			sweep();
+		if (!chance(60000))
+			drop_flows(chance(2));
 		if (!(++packets % STRIDE))
 			expect_all();
 	}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Clients of mode nat, by number, and what they and their backends send: by TCP and UDP, in all
+ * four pairs of families, to the services of NATTED_YAML. Client c sends from port NATTED_PORT(c).
+ */
+#ifndef POISE_TEST_NATTED_H
+#define POISE_TEST_NATTED_H
+
+#include "native.h"
+
+/* 4 to 4, 6 to 4, 4 to 6, 6 to 6. */
+#define NATTED_YAML                                                                                \
+	"services:\n"                                                                              \
+	"  - { name: a, listen: [ '10.2.0.1:80', '10.2.0.1:53/udp', '[fd02::1]:80',\n"             \
+	"      '[fd02::1]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: round-robin,\n"     \
+	"      backends: [ { address: 10.3.0.1, port: 8080 }, { address: 10.3.0.2, port: 8080 } ]" \
+	" }\n"                                                                                     \
+	"  - { name: b, listen: [ '10.2.0.2:80', '10.2.0.2:53/udp', '[fd02::2]:80',\n"             \
+	"      '[fd02::2]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: least-conn,\n"      \
+	"      backends: [ { address: 'fd03::3', port: 8080 }, { address: 'fd03::4', port: 8080 }" \
+	" ] }\n"
+
+#define NATTED_PORT(c)	 (1000 + (c))
+#define NATTED_SERVER	 8080
+#define NATTED_LISTEN(c) (natted_udp(c) ? 53 : 80)
+
+enum natted_kind { SYN, DATA, FIN, RST, UDP, SYN_ACK };
+
+/* Which of the kinds of clients it is. */
+static inline bool natted_udp(int c)
+{
+	return c & 1;
+}
+
+static inline bool natted_client_six(int c)
+{
+	return c & 2;
+}
+
+static inline bool natted_server_six(int c)
+{
+	return c & 4;
+}
+
+/* Puts such a packet of the client's through, and leaves what came out in f; XDP_*. */
+int natted_client_sends(struct native *n, int c, enum natted_kind k, __u32 seq, struct frame *f);
+/* One of this backend to that port of the balancer. */
+int natted_server_sends(struct native *n, int c, __u16 member, __u32 port, enum natted_kind k,
+			struct frame *f);
+/* ICMP errors about either: of a router's on the client's way, and on the backend's. */
+int natted_client_error(struct native *n, int c, struct frame *f);
+int natted_server_error(struct native *n, int c, __u16 member, __u32 port, struct frame *f);
+
+/* Of a frame that came out, without tags or options. */
+__u32 natted_source(const struct frame *f);
+__u32 natted_destination(const struct frame *f);
+/* Whom it goes to of the client's backends. */
+__u16 natted_member(struct native *n, int c, const struct frame *f);
+/* The ports of what an error quotes: source << 16 | destination. */
+__u32 natted_quoted(const struct frame *f);
+/* Has the balancer itself answered the client? */
+bool natted_refused(const struct frame *f);
+
+#endif
