@@ -127,10 +127,10 @@ $(B)/tests/unit/bench_compare: $(addprefix $(B)/bench/,compare/pairs.o compare/r
 $(addprefix $(B)/tests/,unit/bench_load unit/bench_sample unit/bench_tail e2e/bench): $(LOADLIB)
 
 # The lab's own programs; each is its file and the nouns it uses.
-LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces) \
+LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces sizes) \
 	$(addprefix $(B)/bench/load/,load echod)
 lab: $(LAB) $(addprefix $(B)/tests/lab/,pass.bpf.o lossy.bpf.o) ## Build what tests/lab/lab and its users need
-$(B)/tests/lab/bulk $(B)/tests/lab/serve: $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
+$(addprefix $(B)/tests/lab/,bulk serve sizes): $(addprefix $(B)/tests/lab/,sha256.o endpoint.o)
 $(addprefix $(B)/tests/lab/,flood probe datagram hold pieces): $(B)/tests/lab/endpoint.o
 $(B)/tests/lab/flood $(B)/bench/chain/chain: $(B)/tests/lab/burst.o
 $(B)/bench/load/load $(B)/bench/load/echod: $(LOADLIB)

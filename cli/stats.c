@@ -200,7 +200,7 @@ static void ports_text(const struct cli *c, struct stats *s)
 			table_row(&s->table, 0, (const char *const[]){"ports of mode nat"}, 1);
 		any = true;
 		snprintf(name, sizeof(name), "group %u", group);
-		snprintf(help, sizeof(help), "of %u in use, %u more rest; %llu flows found none",
+		snprintf(help, sizeof(help), "of %u in use, %u more rest, %llu refused",
 			 instance_ports_free(c->instance), use.resting, use.refused);
 		counter(c, s, name, true, use.used, help);
 	}

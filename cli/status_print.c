@@ -44,9 +44,8 @@ static void usage_line(const struct cli *c, struct table *t, const struct usage 
 static void ports_line(struct table *t, const struct status *s)
 {
 	if (s->translates)
-		line(t, s->ports.what,
-		     "%llu of %llu in group %u, the fullest; %llu flows found none", s->ports.used,
-		     s->ports.limit, s->group, s->ports_refused);
+		line(t, s->ports.what, "%llu of %llu in group %u, the fullest; %llu refused",
+		     s->ports.used, s->ports.limit, s->group, s->ports_refused);
 }
 
 static void daemon_line(struct table *t, const struct status *s)

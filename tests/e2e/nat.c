@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Mode nat with real clients and servers, beside what tests/e2e/forward.c does in every mode: many
- * short connections that the server closes, fewer ports than connections, errors that must reach
- * the right socket, one client's port through two services, and flows that outlive poised.
+ * Mode nat with real clients and servers, beside what tests/e2e/forward.c does in every mode:
+ * errors that must reach the right socket on both ends, one client's port through two services,
+ * backends that go on about flows that are over, every size of packet, and flows that outlive
+ * poised.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -12,94 +13,177 @@
 
 #include "tests/support/site.h"
 
-#define SHORT 3000 /* connections of each client */
-#define SLOW  "900ms"
+TestSuite(nat, .timeout = 120);
 
-TestSuite(nat, .timeout = TEST_LONGEST);
+/* ---- two services, one port -------------------------------------------------------------------*/
 
-/* In turn, nothing lost, nobody sent a SYN twice (that is a second). */
-static void connect_often(const struct site *s, const char *client, int rate, int count)
+static void ask_from_5555(const struct site *s, int port)
 {
-	const char *out = lab_must(
-		&s->lab, client,
-		"load http " SITE_VIP4 ":80 --rate %d --count %d --promise-p99 " SLOW, rate, count);
-	char want[64];
+	const char *out =
+		lab_must(&s->lab, "c1", "datagram 198.51.100.1:5555 " SITE_VIP4 ":%d 6869", port);
 
-	snprintf(want, sizeof(want), "%d requests, 0 failed", count);
-	cr_assert(strstr(out, want), "%s", out);
+	cr_assert(strstr(out, "b1"), "%s", out);
 }
 
-static void through_two_services(const struct site *s)
+Test(nat, the_same_client_port_through_two_services)
 {
-	const char *out;
-
-	lab_must(&s->lab, "lb1", "poise service add one " SITE_VIP4 ":9001/udp");
-	lab_must(&s->lab, "lb1", "poise service add two " SITE_VIP4 ":9003/udp");
-	lab_must(&s->lab, "lb1", "poise backend add one 10.0.0.1:9000");
-	lab_must(&s->lab, "lb1", "poise backend add two 10.0.0.1:9000");
-	for (int k = 0; k < 2; k++) {
-		out = lab_must(&s->lab, "c1", "datagram 198.51.100.1:5555 " SITE_VIP4 ":9001 6869");
-		cr_assert(strstr(out, "b1"), "%s", out);
-		out = lab_must(&s->lab, "c1", "datagram 198.51.100.1:5555 " SITE_VIP4 ":9003 6869");
-		cr_assert(strstr(out, "b1"), "%s", out);
-	}
-	out = lab_must(&s->lab, "lb1", "poise flows client 198.51.100.1 | grep -c ':5555 '");
-	cr_assert_eq(atoi(out), 2, "%s", out);
-	out = lab_must(&s->lab, "lb1", "poise flows one | grep ':5555 '");
-	cr_assert(strstr(out, "198.51.100.1:5555 > 192.0.2.10:9001 by 10.0.0.101:"), "%s", out);
-}
-
-static void where_nobody_listens(const struct site *s)
-{
-	const char *out;
-
-	lab_must(&s->lab, "lb1",
-		 "poise service listen web " SITE_VIP4 ":9002/udp " SITE_VIP4 ":9002");
-	out = lab_must(&s->lab, "c1", "probe udp " SITE_VIP4 ":9002");
-	cr_assert(strstr(out, "refused") || strstr(out, "icmp 3 3"), "%s", out);
-	out = lab_must(&s->lab, "c1", "probe tcp " SITE_VIP4 ":9002");
-	cr_assert(strstr(out, "refused"), "%s", out);
-}
-
-Test(nat, many_clients_many_services)
-{
-	struct site s = {.nat = true, .backends = 3, .clients = 2};
+	struct site s = {.nat = true, .backends = 1};
 	const char *out;
 
 	site_up(&s);
 	site_attach(&s);
-	site_service(&s, SITE_VIP4, 4);
-	connect_often(&s, "c1", 1500, SHORT);
-	connect_often(&s, "c2", 1500, SHORT);
-	out = lab_must(&s.lab, "lb1", "poise stats web");
-	cr_assert(!strstr(out, "no-port") && !strstr(out, "no-flow") && !strstr(out, "port-busy"),
-		  "%s", out);
-	through_two_services(&s);
-	where_nobody_listens(&s);
+	site_nat_service(&s, "one", 9001, "10.0.0.1:9000");
+	site_nat_service(&s, "two", 9003, "10.0.0.1:9000");
+	for (int k = 0; k < 2; k++) {
+		ask_from_5555(&s, 9001);
+		ask_from_5555(&s, 9003);
+	}
+	out = lab_must(&s.lab, "lb1", "poise flows client 198.51.100.1 | grep -c ':5555 '");
+	cr_assert_eq(atoi(out), 2, "%s", out);
+	out = lab_must(&s.lab, "lb1", "poise flows one | grep ':5555 '");
+	cr_assert(strstr(out, "198.51.100.1:5555 > 192.0.2.10:9001 by 10.0.0.101:"), "%s", out);
 	lab_must(&s.lab, "lb1", "poise map check");
 	site_down(&s);
 }
 
-/* A balancer whose instance has these limits. */
-static void attach_with(struct site *s, const char *limits)
+/* ---- errors -----------------------------------------------------------------------------------*/
+
+/* Ports of both virtual addresses: to port 9300 of b1's IPv4 address, and of its IPv6 address. */
+#define TO_IPV4 9100
+#define TO_IPV6 9106
+#define PORT	"9300"
+
+static const struct pair {
+	const char *name, *vip, *vip_bare;
+	int port;
+	const char *backend;
+	const char *nobody;	 /* what c1 is told of a port where nobody listens */
+	const char *nobody_late; /* what a server is told of a client that has gone */
+	int size;		 /* of datagrams to clients that fit but for their last link */
+	const char *too_big;	 /* what their server is told then */
+} pairs[] = {
+	{"4 to 4", SITE_VIP4, SITE_VIP4, TO_IPV4, "10.0.0.1", "icmp 3 3 from 192.0.2.10",
+	 "icmp 3 3 from 10.0.0.101", 1400, "icmp 3 4 from 10.0.0.101 mtu 1400"},
+	{"6 to 6", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV6, "[2001:db8:5::1]",
+	 "icmp 1 4 from 2001:db8:a::10", "icmp 1 4 from 2001:db8:5::101", 1400,
+	 "icmp 2 0 from 2001:db8:5::101 mtu 1400"},
+	{"4 to 6", SITE_VIP4, SITE_VIP4, TO_IPV6, "[2001:db8:5::1]", "icmp 3 3 from 192.0.2.10",
+	 "icmp 1 4 from 2001:db8:5::101", 1400, "icmp 2 0 from 2001:db8:5::101 mtu 1420"},
+	{"6 to 4", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV4, "10.0.0.1",
+	 "icmp 1 4 from 2001:db8:a::10", "icmp 3 3 from 10.0.0.101", 1400,
+	 "icmp 3 4 from 10.0.0.101 mtu 1380"},
+};
+
+#define PAIRS (sizeof(pairs) / sizeof(pairs[0]))
+
+static void expect_nobody(const struct site *s, const struct pair *p)
 {
-	lab_must(&s->lab, "lb1", "echo 'limits: { %s }' > /run/site.yaml", limits);
-	s->poised = lab_poised(&s->lab, "lb1", "--config /run/site.yaml");
-	lab_must(&s->lab, "lb1", "poise attach eth0");
+	const char *out = lab_must(&s->lab, "c1", "probe udp %s:%d", p->vip, p->port);
+
+	cr_assert(strstr(out, p->nobody), "%s: %s", p->name, out);
+	out = lab_must(&s->lab, "c1", "probe tcp %s:%d", p->vip, p->port);
+	cr_assert(strstr(out, "refused"), "%s: %s", p->name, out);
 }
 
-Test(nat, more_connections_than_ports)
+/* A server on b1 answers a client, by datagrams of so many bytes, whose socket has gone. */
+static void expect_late(const struct site *s, const struct pair *p, int size, const char *says)
+{
+	const char *out;
+	int heard = -1;
+
+	lab_must(&s->lab, "b1",
+		 "rm -f /run/late; probe late %s:" PORT " size %d > /run/late 2>&1 & "
+		 "until grep -q ready /run/late; do sleep 0.05; done",
+		 p->backend, size);
+	for (int k = 0; k < 3 && heard; k++) {
+		lab_must(&s->lab, "c1", "bash -c 'echo > /dev/udp/%s/%d'", p->vip_bare, p->port);
+		heard = lab_run(&s->lab, "b1", NULL,
+				"for n in $(seq 100); do grep -q after /run/late && exit 0; "
+				"sleep 0.1; done; exit 1");
+	}
+	out = lab_must(&s->lab, "b1", "cat /run/late");
+	cr_assert(strstr(out, says), "%s: %s: %s", p->name, says, out);
+}
+
+Test(nat, errors_reach_the_right_socket_on_both_ends)
 {
 	struct site s = {.nat = true, .backends = 1};
 
 	site_up(&s);
-	attach_with(&s, "nat-groups: 1, nat-port-low: 20000, nat-port-high: 20999");
-	site_service(&s, SITE_VIP4, 4);
-	connect_often(&s, "c1", 1000, 5000);
-	lab_must(&s.lab, "lb1", "! poise stats web | grep -E 'no-port|port-busy'");
-	lab_must(&s.lab, "lb1", "poise map check");
+	site_attach(&s);
+	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:" PORT);
+	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:" PORT);
+	for (size_t k = 0; k < PAIRS; k++) {
+		expect_nobody(&s, &pairs[k]);
+		expect_late(&s, &pairs[k], 100, pairs[k].nobody_late);
+	}
+	lab_must(&s.lab, "router", "ip link set clients mtu 1400");
+	for (size_t k = 0; k < PAIRS; k++)
+		expect_late(&s, &pairs[k], pairs[k].size, pairs[k].too_big);
 	site_down(&s);
 }
+
+/* ---- what is nobody's -------------------------------------------------------------------------*/
+
+static long tcp_count(const struct site *s, const char *node, const char *name)
+{
+	return atol(lab_must(&s->lab, node,
+			     "awk '$1 == \"Tcp:\" { if (!at) for (k = 2; k <= NF; k++) { "
+			     "if ($k == \"%s\") at = k } else print $at }' /proc/net/snmp",
+			     name));
+}
+
+/* A backend goes on about flows that are over: the balancer's host refuses it, and no client hears
+ * of it. */
+Test(nat, answers_to_dead_slots_go_to_the_host)
+{
+	struct site s = {.nat = true, .backends = 1};
+	long refused, heard;
+	pid_t held[2];
+
+	site_up(&s);
+	site_attach(&s);
+	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:9000");
+	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:9000");
+	held[0] = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV4);
+	held[1] = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV6);
+	lab_must(&s.lab, "lb1", "poise flows drop four && poise flows drop six");
+	refused = tcp_count(&s, "lb1", "OutRsts");
+	heard = tcp_count(&s, "c1", "InSegs");
+	site_unserve(&s, 1);
+	/* The server's end is gone at once, and not when it has asked in vain for a quarter hour.
+	 */
+	lab_until(&s.lab, "b1", SITE_SOON,
+		  "! ss -Htan | grep ':9000 ' | grep -qvE 'LISTEN|TIME-WAIT'");
+	cr_assert_geq(tcp_count(&s, "lb1", "OutRsts"), refused + 2);
+	cr_assert_eq(tcp_count(&s, "c1", "InSegs"), heard, "a client heard of it");
+	for (int k = 0; k < 2; k++)
+		lab_stop(held[k], SIGKILL);
+	site_down(&s);
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------*/
+
+/* The most that fits both ways: the answer has "b1 " in front. */
+#define FITS4 (1500 - 20 - 8 - 3)
+#define FITS6 (1500 - 40 - 8 - 3)
+
+Test(nat, datagrams_and_segments_of_every_size)
+{
+	struct site s = {.nat = true, .backends = 1};
+
+	site_up(&s);
+	site_attach(&s);
+	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:9000");
+	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:9000");
+	for (size_t k = 0; k < PAIRS; k++)
+		lab_must(&s.lab, "c1", "sizes %s:%d %d", pairs[k].vip, pairs[k].port,
+			 k ? FITS6 : FITS4);
+	lab_must(&s.lab, "lb1", "! poise stats | grep -E 'too-big|no-flow|unsupported'");
+	site_down(&s);
+}
+
+/* ---- a narrow link ----------------------------------------------------------------------------*/
 
 /* A download goes on only if the router's errors reach the socket that sent what was too big. */
 static void narrow(const char *vip, int family)
@@ -128,10 +212,13 @@ Test(nat, path_mtu_between_families)
 	narrow(SITE_VIP4, 6);
 }
 
+/* ---- poised goes ------------------------------------------------------------------------------*/
+
 /* poised is killed; another takes over, loads its program, and nobody notices; nor of a drain. */
 Test(nat, flows_outlive_poised_and_drains)
 {
 	struct site s = {.nat = true, .backends = 2};
+	const char *out;
 	pid_t tcp, udp;
 
 	site_up(&s);
@@ -142,7 +229,9 @@ Test(nat, flows_outlive_poised_and_drains)
 	lab_stop(s.poised, SIGKILL);
 	s.poised = lab_poised(&s.lab, "lb1", "");
 	lab_must(&s.lab, "lb1", "poise backend drain web 10.0.0.1");
-	connect_often(&s, "c1", 500, 200);
+	out = lab_must(&s.lab, "c1",
+		       "load http " SITE_VIP4 ":80 --rate 500 --count 200 --timeout 30s");
+	cr_assert(strstr(out, "200 requests, 0 failed"), "%s", out);
 	cr_assert_eq(lab_stop(tcp, SIGTERM), 0, "connections were lost");
 	cr_assert_eq(lab_stop(udp, SIGTERM), 0, "datagrams were lost");
 	lab_until(&s.lab, "lb1", SITE_SOON, "poise map check");

@@ -6,6 +6,9 @@
  *   connected | answered | refused | nothing | icmp TYPE CODE from ADDR [mtu N]
  *
  * then " after N ms". Exit 0 unless it was nothing.
+ *
+ * probe late ADDR:PORT [ttl N] [size N]: a server there that answers the first datagram so again
+ * and again, from its own port, and says what came back of that; "ready" before.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,18 +26,21 @@
 #include "endpoint.h"
 
 #define PATIENCE 5000  /* ms */
+#define AGAIN	 100   /* ms between two answers of `late` */
+#define ANSWERS	 50    /* of `late` at most */
 #define LARGEST	 65507 /* bytes of a UDP datagram */
 
 struct probe {
 	struct endpoint to;
 	int type; /* SOCK_* */
-	int ttl;  /* 0: as usual */
+	bool late;
+	int ttl; /* 0: as usual */
 	size_t size;
 };
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: probe tcp|udp ADDR:PORT [ttl N] [size N]\n");
+	fprintf(stderr, "usage: probe tcp|udp|late ADDR:PORT [ttl N] [size N]\n");
 	return 2;
 }
 
@@ -115,8 +121,8 @@ static bool outcome(int fd, const struct probe *p)
 	socklen_t size = sizeof(int);
 	int error = 0;
 
-	if (poll(&wait, 1, PATIENCE) < 1) {
-		printf("nothing");
+	if (poll(&wait, 1, p->late ? AGAIN : PATIENCE) < 1) {
+		printf("%s", p->late ? "" : "nothing");
 		return false;
 	}
 	if (take_error(fd))
@@ -135,7 +141,8 @@ static bool parse(int argc, char **argv, struct probe *p)
 {
 	if (argc < 3 || argc % 2 == 0 || !endpoint_parse(argv[2], &p->to))
 		return false;
-	if (strcmp(argv[1], "tcp") != 0 && strcmp(argv[1], "udp") != 0)
+	p->late = !strcmp(argv[1], "late");
+	if (strcmp(argv[1], "tcp") != 0 && strcmp(argv[1], "udp") != 0 && !p->late)
 		return false;
 	p->type = argv[1][0] == 't' ? SOCK_STREAM : SOCK_DGRAM;
 	for (int k = 3; k < argc; k += 2) {
@@ -149,9 +156,47 @@ static bool parse(int argc, char **argv, struct probe *p)
 	return p->size <= LARGEST;
 }
 
+static const char data[LARGEST];
+
+/* Waits for somebody to answer to. */
+static bool meet(int fd, struct probe *p)
+{
+	struct sockaddr_storage from;
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	socklen_t len = sizeof(from);
+
+	if (bind(fd, (struct sockaddr *)&p->to.addr, p->to.len))
+		return false;
+	printf("ready\n");
+	fflush(stdout);
+	return poll(&wait, 1, -1) == 1 &&
+	       recvfrom(fd, NULL, 0, 0, (struct sockaddr *)&from, &len) >= 0 &&
+	       !connect(fd, (struct sockaddr *)&from, len);
+}
+
+/* Until something comes of it: the other end may not be gone yet. */
+static bool answer(int fd, const struct probe *p)
+{
+	for (int k = 0; k < ANSWERS; k++) {
+		/* An error that has come meanwhile is this call's, too. */
+		if (send(fd, data, p->size, 0) < 0)
+			return take_error(fd);
+		if (outcome(fd, p))
+			return true;
+	}
+	printf("nothing");
+	return false;
+}
+
+static bool ask(int fd, const struct probe *p)
+{
+	if (connect(fd, (struct sockaddr *)&p->to.addr, p->to.len) && errno != EINPROGRESS)
+		return false;
+	return p->type == SOCK_STREAM || send(fd, data, p->size, 0) >= 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const char data[LARGEST];
 	struct probe p = {0};
 	double begin;
 	bool heard;
@@ -161,16 +206,11 @@ int main(int argc, char **argv)
 		return usage();
 	fd = open_socket(&p);
 	begin = now();
-	if (fd < 0 ||
-	    (connect(fd, (struct sockaddr *)&p.to.addr, p.to.len) && errno != EINPROGRESS)) {
+	if (fd < 0 || !(p.late ? meet(fd, &p) : ask(fd, &p))) {
 		perror("probe");
 		return 1;
 	}
-	if (p.type == SOCK_DGRAM && send(fd, data, p.size, 0) < 0) {
-		perror("probe");
-		return 1;
-	}
-	heard = outcome(fd, &p);
+	heard = p.late ? answer(fd, &p) : outcome(fd, &p);
 	printf(" after %.1f ms\n", now() - begin);
 	close(fd);
 	return !heard;

@@ -104,6 +104,20 @@ void site_service(struct site *s, const char *vip, int backend_family)
 		  8 * s->backends);
 }
 
+void site_nat_service(struct site *s, const char *name, int port, const char *backend)
+{
+	static const char *const vips[] = {SITE_VIP4, "[" SITE_VIP6 "]"};
+
+	lab_must(&s->lab, "lb1",
+		 "poise service add %s " SITE_VIP4 ":%d " SITE_VIP4 ":%d/udp [" SITE_VIP6 "]:%d "
+		 "[" SITE_VIP6 "]:%d/udp forward nat && poise health off %s && "
+		 "poise backend add %s %s",
+		 name, port, port, port, port, name, name, backend);
+	for (int k = 0; k < 2; k++)
+		lab_until(&s->lab, "c1", SITE_SOON, "probe tcp %s:%d | grep -qE 'connec|refused'",
+			  vips[k], port);
+}
+
 void site_expect(const struct site *s, int n, int family, const char *state, const char *said)
 {
 	lab_until(&s->lab, "lb1", SITE_SOON,

@@ -44,6 +44,9 @@ void site_attach(struct site *s);
 /* Makes service `web` with listeners on that address and the backends' addresses of that family (4
  * or 6), and waits until they can be reached. Nobody checks them. */
 void site_service(struct site *s, const char *vip, int backend_family);
+/* Makes a service of mode nat that leads from this port of both virtual addresses, TCP and UDP, to
+ * one backend, ADDR:PORT, and waits until it does. Nobody checks it. */
+void site_nat_service(struct site *s, const char *name, int port, const char *backend);
 /* The address of backend n in the network it is in. */
 const char *site_backend(const struct site *s, int n, int family);
 /* Waits until backend n of `web` is in this state and its last check said this, a regular

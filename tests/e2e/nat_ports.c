@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Ports of mode nat under real connections: twenty thousand short ones that the server closes, five
+ * times as many as there are ports, and what status and stats say when they run short.
+ *
+ * A port that is handed out too early shows as a second: its SYN is answered by what the backend
+ * remembers, or by nobody, and sent again. A machine that stands still shows as a second too; so a
+ * load is asked again if some of it was slow, and fails if some is slow each time.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+#define SLOW  900000 /* us: a SYN that is sent again takes a second */
+#define TRIES 3
+
+TestSuite(nat_ports, .timeout = 180);
+
+/* Of the requests in the load's log, how many took longer. */
+static long slow_ones(const struct site *s)
+{
+	return atol(lab_must(&s->lab, "c1", "awk '$3 > %d { n++ } END { print n + 0 }' /run/log",
+			     SLOW));
+}
+
+/* From addresses of c1, in turn: none fails, none is slow. */
+static void connect_often(const struct site *s, const char *from, int rate, int count)
+{
+	char want[64];
+	long slow = 1;
+
+	snprintf(want, sizeof(want), "%d requests, 0 failed", count);
+	for (int k = 0; k < TRIES && slow; k++) {
+		const char *out = lab_must(&s->lab, "c1",
+					   "load http " SITE_VIP4 ":80 --from %s --rate %d "
+					   "--count %d --timeout 30s --log /run/log",
+					   from, rate, count);
+
+		cr_assert(strstr(out, want), "%s", out);
+		slow = slow_ones(s);
+	}
+	cr_assert_eq(slow, 0, "%ld of %d took longer than %d us", slow, count, SLOW);
+}
+
+static void nothing_refused(const struct site *s)
+{
+	lab_must(&s->lab, "lb1", "! poise stats web | grep -E 'no-port|no-flow|port-busy'");
+	lab_must(&s->lab, "lb1", "poise map check");
+}
+
+Test(nat_ports, twenty_thousand_connections_of_two_clients)
+{
+	struct site s = {.nat = true, .backends = 3};
+
+	site_up(&s);
+	lab_must(&s.lab, "c1", "ip addr add 198.51.100.9/24 dev eth0");
+	site_attach(&s);
+	site_service(&s, SITE_VIP4, 4);
+	connect_often(&s, "198.51.100.1:0,198.51.100.9:0", 2500, 20000);
+	nothing_refused(&s);
+	site_down(&s);
+}
+
+/* A balancer whose instance has one group of these ports. */
+static void attach_with(struct site *s, int low, int high)
+{
+	lab_must(&s->lab, "lb1",
+		 "echo 'limits: { nat-groups: 1, nat-port-low: %d, nat-port-high: %d }' "
+		 "> /run/site.yaml",
+		 low, high);
+	s->poised = lab_poised(&s->lab, "lb1", "--config /run/site.yaml");
+	lab_must(&s->lab, "lb1", "poise attach eth0");
+}
+
+Test(nat_ports, five_thousand_connections_by_a_thousand_ports)
+{
+	struct site s = {.nat = true, .backends = 1};
+
+	site_up(&s);
+	attach_with(&s, 20000, 20999);
+	site_service(&s, SITE_VIP4, 4);
+	connect_often(&s, "198.51.100.1:0", 1000, 5000);
+	nothing_refused(&s);
+	site_down(&s);
+}
+
+/* Lines of a command that have these words must be there. */
+static void expect_said(const struct site *s, const char *command, const char *words)
+{
+	const char *out;
+
+	lab_run(&s->lab, "lb1", &out, "%s", command);
+	cr_assert(strstr(out, words), "%s: %s is not in\n%s", command, words, out);
+}
+
+Test(nat_ports, that_run_short_are_told)
+{
+	struct site s = {.nat = true, .backends = 1};
+	pid_t some, rest;
+
+	site_up(&s);
+	attach_with(&s, 20000, 20009);
+	lab_must(&s.lab, "lb1",
+		 "poise service add web " SITE_VIP4 ":9000 && poise health off web && "
+		 "poise backend add web 10.0.0.1");
+	site_expect(&s, 1, 4, "up", "");
+	some = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 7");
+	expect_said(&s, "poise status", "nat ports    7 of 10 in group 0, the fullest; 0 refused");
+	lab_must(&s.lab, "lb1", "! poise status | grep 'nat ports: '");
+	rest = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 3");
+	expect_said(&s, "poise status", "nat ports: 10 of 10 in use (by flows of one group");
+	expect_said(&s, "poise flows web", "> 192.0.2.10:9000 by 10.0.0.101:2000");
+	expect_said(&s, "poise flows web --json", "\"source\":\"10.0.0.101:2000");
+	lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9000 | grep refused");
+	lab_must(&s.lab, "lb1", "poise stats web | grep no-port");
+	expect_said(&s, "poise stats", " 10  of 10 in use, 0 more rest, 1 refused");
+	expect_said(&s, "poise stats --json", "\"refused_total\": 1");
+	lab_stop(some, SIGTERM);
+	lab_stop(rest, SIGTERM);
+	site_down(&s);
+}
