@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "late.h"
+
 /* As the lab is laid out. */
 static const char *layout(const struct site *s)
 {
@@ -140,9 +142,15 @@ double site_since(const struct site *s, int n, int family)
 			     site_backend(s, n, family)));
 }
 
-bool site_in_time(const struct site *s, double took)
+void site_expect_in_time(const struct site *s, const char *fault, double took)
 {
-	return took <= SITE_FOUND || took <= SITE_FOUND * lab_slowness(&s->lab);
+	double late = late_end();
+
+	fprintf(stderr, "%s: found after %.3f s, while the machine was late by up to %.3f s\n",
+		fault, took, late);
+	cr_expect(took <= SITE_FOUND + SITE_WAKINGS * late ||
+			  took <= SITE_FOUND * lab_slowness(&s->lab),
+		  "%s: found after %.3f s; in %.3f s it must be", fault, took, SITE_FOUND);
 }
 
 void site_expect_shown(const struct site *s, const char *words)
