@@ -41,6 +41,7 @@ static const char *backend(int n)
 
 static void expect_nobody_failed(const struct clients *c)
 {
+	cr_expect(clients_asked(c, 0) > 0 && clients_sent(c, 0) > 0);
 	cr_expect_eq(clients_failed(c, 0), 0, "%d of %d connections", clients_failed(c, 0),
 		     clients_asked(c, 0));
 	cr_expect_eq(clients_unanswered(c, 0, NULL), 0, "%d of %d datagrams",
@@ -68,22 +69,46 @@ static void drain_all(const char *deadline)
 			 deadline);
 }
 
-/* Then all of them drain, and go on. */
-Test(drain, of_each_in_turn)
+/* Clients of both families; then all backends drain, and go on. */
+static void check_in_turn(const struct site *wanted)
 {
-	struct clients c;
+	struct clients four, six;
 
-	up(4);
+	site = *wanted;
+	site.backends = 4;
+	site.clients = 2;
+	site_up(&site);
+	site_attach(&site);
 	site_service(&site, SITE_VIP4, 4);
+	lab_must(&site.lab, "lb1",
+		 "poise service listen web [" SITE_VIP6 "]:80 [" SITE_VIP6 "]:9000/udp");
 	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
 	site_expect_all_up(&site, 4, "http 200");
-	clients_begin(&c, &site.lab, SITE_VIP4, RATE);
+	clients_begin_on(&four, &site.lab, "c1", SITE_VIP4, RATE / 2);
+	clients_begin_on(&six, &site.lab, "c2", SITE_VIP6, RATE / 2);
 	restart_in_turn();
 	drain_all("1m");
 	site_expect_shown(&site, "web: no other backend is left: those that drain serve on");
 	site_expect_from(&site, "http://" SITE_VIP4 "/", "b1 b2 b3 b4 ");
-	clients_end(&c);
-	expect_nobody_failed(&c);
+	clients_end(&four);
+	clients_end(&six);
+	expect_nobody_failed(&four);
+	expect_nobody_failed(&six);
+}
+
+Test(drain, of_each_in_turn_l2)
+{
+	check_in_turn(&(struct site){0});
+}
+
+Test(drain, of_each_in_turn_ipip)
+{
+	check_in_turn(&(struct site){.ipip = true});
+}
+
+Test(drain, of_each_in_turn_nat)
+{
+	check_in_turn(&(struct site){.nat = true});
 }
 
 /* ---- how a drain ends -------------------------------------------------------------------------*/

@@ -20,34 +20,40 @@ double clients_now(void)
 }
 
 /* In the background of the node; its output to this file. */
-static void begin(const struct lab *lab, const char *program, const char *out)
+static void begin(const struct clients *c, const char *program, const char *out)
 {
-	lab_must(lab, "c1", "rm -f %s; setsid %s > %s 2>&1 < /dev/null & echo $! > %s.pid", out,
-		 program, out, out);
+	lab_must(c->lab, c->node, "rm -f %s; setsid %s > %s 2>&1 < /dev/null & echo $! > %s.pid",
+		 out, program, out, out);
 }
 
-void clients_begin(struct clients *c, const struct lab *lab, const char *vip, int rate)
+void clients_begin_on(struct clients *c, const struct lab *lab, const char *node, const char *vip,
+		      int rate)
 {
 	const char *at = strchr(vip, ':') ? "[%s]:80" : "%s:80";
 	char program[256], target[64];
 
-	*c = (struct clients){.lab = lab};
+	*c = (struct clients){.lab = lab, .node = node};
 	snprintf(program, sizeof(program), "tests/lab/sender %s 9000", vip);
-	begin(lab, program, SENDER_LOG);
-	lab_until(lab, "c1", LAB_SOON, "grep -q ready " SENDER_LOG);
+	begin(c, program, SENDER_LOG);
+	lab_until(lab, node, LAB_SOON, "grep -q ready " SENDER_LOG);
 	snprintf(c->udp_on, sizeof(c->udp_on), "%s",
-		 lab_must(lab, "c1", "awk '{ printf \"%%s\", $2; exit }' " SENDER_LOG));
+		 lab_must(lab, node, "awk '{ printf \"%%s\", $2; exit }' " SENDER_LOG));
 	snprintf(target, sizeof(target), at, vip);
 	snprintf(program, sizeof(program), "load http %s --rate %d --log " LOAD_LOG " --epoch",
 		 target, rate);
 	c->began = clients_now();
-	begin(lab, program, LOAD_SUM);
-	lab_until(lab, "c1", LAB_SOON, "[ -s " LOAD_LOG " ]");
+	begin(c, program, LOAD_SUM);
+	lab_until(lab, node, LAB_SOON, "[ -s " LOAD_LOG " ]");
+}
+
+void clients_begin(struct clients *c, const struct lab *lab, const char *vip, int rate)
+{
+	clients_begin_on(c, lab, "c1", vip, rate);
 }
 
 static void end(const struct clients *c, const char *out)
 {
-	lab_must(c->lab, "c1",
+	lab_must(c->lab, c->node,
 		 "read -r pid < %s.pid; kill -TERM $pid; "
 		 "for n in $(seq %d); do [ -d /proc/$pid ] || exit 0; sleep 0.1; done; exit 1",
 		 out, LAB_SOON * 10);
@@ -57,13 +63,13 @@ void clients_end(struct clients *c)
 {
 	end(c, SENDER_LOG);
 	end(c, LOAD_SUM);
-	lab_must(c->lab, "c1", "grep requests " LOAD_SUM);
+	lab_must(c->lab, c->node, "grep requests " LOAD_SUM);
 }
 
 /* The lines of a file of times that were written from then on and of which this holds. */
 static int count(const struct clients *c, const char *file, double from, const char *what)
 {
-	return atoi(lab_must(c->lab, "c1",
+	return atoi(lab_must(c->lab, c->node,
 			     "awk '$1 >= %.3f && (%s) { n++ } END { print n + 0 }' %s", from, what,
 			     file));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Clients at work on node c1 while something happens to the backends: new connections at a rate
- * (load) and one UDP flow that never pauses (sender); and what became of each request, by when it
- * was made.
+ * Clients at work on a node, c1 if nothing else is said, while something happens to the backends:
+ * new connections at a rate (load) and one UDP flow that never pauses (sender); and what became of
+ * each request, by when it was made.
  */
 #ifndef TEST_CLIENTS_H
 #define TEST_CLIENTS_H
@@ -11,12 +11,15 @@
 
 struct clients {
 	const struct lab *lab;
+	const char *node;
 	char udp_on[16]; /* the backend that the UDP flow began on */
 	double began;	 /* as clients_now() */
 };
 
 /* Begins: port 80 of the address for TCP, 9000 for UDP. rate: connections a second. */
 void clients_begin(struct clients *c, const struct lab *lab, const char *vip, int rate);
+void clients_begin_on(struct clients *c, const struct lab *lab, const char *node, const char *vip,
+		      int rate);
 /* Ends them; those under way are waited for. */
 void clients_end(struct clients *c);
 
