@@ -16,8 +16,11 @@
 #define HANGS_TICKS (10000000u >> POISE_TICK_SHIFT)
 #define HANGS_TIMES 4
 
-/* Who takes less than this many halves of what the fastest takes is as fast. */
+/* Who takes less than this many halves of what the fastest takes is as fast, as is who takes so
+ * many ticks more: of that much, which is what waking a process takes, nobody can tell whose it is.
+ */
 #define ALIKE_HALVES 3
+#define ALIKE_TICKS  (250000u >> POISE_TICK_SHIFT)
 
 /* What is known of a backend. */
 struct known {
@@ -107,7 +110,8 @@ static void level(struct felt *felt, size_t n)
 		least = felt[k].ticks < least ? felt[k].ticks : least;
 	}
 	for (size_t k = 0; k < n; k++)
-		if (2ull * felt[k].ticks < (__u64)ALIKE_HALVES * least)
+		if (2ull * felt[k].ticks < (__u64)ALIKE_HALVES * least ||
+		    felt[k].ticks - least < ALIKE_TICKS)
 			felt[k].ticks = least;
 }
 

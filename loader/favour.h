@@ -13,10 +13,10 @@
  * peaks: of servers that are equally fast one always had a longer one, and of the fast and the
  * slow alike, so that the slow would get more than is theirs.
  *
- * Latencies of one bucket are the same one, and who is within half of the fastest is as fast:
- * near-ties are left to load and chance. p2c weighs loads by latency, latency-aware draws by its
- * square: by the latency itself two of four that take ten times as long would still get one request
- * in twelve, and who waits longest makes what users feel.
+ * Latencies of one bucket are the same one, and who is within half of the fastest, or a
+ * quarter of a millisecond, is as fast: near-ties are left to load and chance. p2c weighs loads by
+ * latency, latency-aware draws by its square: by the latency itself two of four that take ten times
+ * as long would still get one request in twelve, and who waits longest makes what users feel.
  */
 #ifndef POISED_FAVOUR_H
 #define POISED_FAVOUR_H

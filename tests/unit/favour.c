@@ -125,6 +125,18 @@ Test(favour, near_ties_are_ties)
 		cr_assert(!word[m].eased && !word[m].refused);
 }
 
+Test(favour, what_nobody_feels_is_a_tie)
+{
+	took(&line[0], POISE_SAMPLE_REQUEST, 0.02, 0);
+	took(&line[1], POISE_SAMPLE_REQUEST, 0.09, 0);
+	took(&line[2], POISE_SAMPLE_REQUEST, 0.2, 0);
+	took(&line[3], POISE_SAMPLE_REQUEST, 0.4, 0);
+	cr_assert(favour_felt(lines, MEMBERS, NS, felt));
+	cr_assert_eq(felt[1].ticks, felt[0].ticks);
+	cr_assert_eq(felt[2].ticks, felt[0].ticks);
+	cr_assert_gt(felt[3].ticks, 10 * felt[0].ticks);
+}
+
 Test(favour, words_are_parts_of_the_slowest_and_of_what_the_fastest_gets)
 {
 	static const struct felt took_ticks[MEMBERS] = {
