@@ -6,12 +6,15 @@
  * A link goes into a free word, or in place of a void one, or of one whose flow is worth least: its
  * slot then rests, as if the flow were over. Then the bucket is read again, since another CPU may
  * have begun the same flow: of two links of one flow the higher-indexed goes, with its slot.
+ *
+ * A flow of mode local has a second link, by what its packets become (sent.h): answers find the
+ * slot by that.
  */
 #ifndef POISE_LINKS_H
 #define POISE_LINKS_H
 
 #include "record.h"
-#include "slots.h"
+#include "sent.h"
 
 #define LINK_VOID 7 /* a class above all of victim_class */
 
@@ -22,13 +25,21 @@ static __always_inline struct poise_bucket *link_bucket(__u64 hash)
 	return bpf_map_lookup_elem(&links, &at);
 }
 
-/* Who talks to whom, as the client's packets say. */
+/* Who talks to whom, as the client's packets say; sent: as what they become does. */
 struct talk {
 	union poise_addr client;
 	union poise_addr address;
 	__u32 ports;
 	__u32 udp;
+	__u32 sent;
+	__u32 spare;
 };
+
+static __always_inline __u64 talk_hash(const struct talk *t)
+{
+	return poise_flow_hash(&t->client, &t->address, t->ports,
+			       t->udp ? IPPROTO_UDP : IPPROTO_TCP, poise_key0, poise_key1);
+}
 
 static __always_inline bool slot_is_of(const struct poise_slot *s, __u64 head,
 				       const union poise_addr *client,
@@ -46,6 +57,55 @@ static __always_inline __u64 slot_hash(const struct poise_slot *s, bool udp)
 			       poise_key0, poise_key1);
 }
 
+/* Is the slot of mode local, and its flow's packets become these? */
+__noinline int slot_is_sent(__u32 at, struct talk *t)
+{
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct poise_member *m;
+	struct rewrite is;
+	__u64 head;
+
+	if (!s || !w || !t)
+		return 0;
+	head = ONCE(s->head);
+	m = member_get(POISE_WORD_MEMBER(head));
+	if (!m || m->mode != POISE_LOCAL || !slot_found(head) || m->service != s->service ||
+	    flow_is_udp(head) != t->udp)
+		return 0;
+	sent_as(at, s, w, m, &is);
+	return is.ports == t->ports && is.src.q[1] == t->client.q[1] &&
+	       is.src.q[0] == t->client.q[0] && is.dst.q[1] == t->address.q[1] &&
+	       is.dst.q[0] == t->address.q[0] &&
+	       POISE_SLOT_COUNT(ONCE(s->head)) == POISE_SLOT_COUNT(head);
+}
+
+/* The hash of what the packets of a slot of mode local become; 0: it has no second link. */
+__noinline __u64 slot_sent_hash(__u32 at, __u64 head)
+{
+	struct poise_member *m = member_get(POISE_WORD_MEMBER(head));
+	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
+	struct rewrite is;
+
+	if (!s || !w || !m || m->mode != POISE_LOCAL)
+		return 0;
+	sent_as(at, s, w, m, &is);
+	return poise_flow_hash(&is.src, &is.dst, is.ports,
+			       flow_is_udp(head) ? IPPROTO_UDP : IPPROTO_TCP, poise_key0,
+			       poise_key1);
+}
+
+/* Does the word lead to its slot still? */
+static __always_inline bool link_leads(__u64 word, const struct poise_slot *s, __u64 head)
+{
+	__u64 tag = POISE_LINK_TAG(word);
+
+	return slot_found(head) &&
+	       (POISE_LINK_TAG(slot_hash(s, flow_is_udp(head))) == tag ||
+		POISE_LINK_TAG(slot_sent_hash(POISE_LINK_SLOT(word), head)) == tag);
+}
+
 /* The flow's link but the one at `except`: its index, and the slot; -1 if there is none. */
 __noinline int link_find(struct poise_bucket *b, __u64 hash, struct talk *t, int except, __u32 *at)
 {
@@ -58,7 +118,11 @@ __noinline int link_find(struct poise_bucket *b, __u64 hash, struct talk *t, int
 		if (i == except || !w || POISE_LINK_TAG(w) != POISE_LINK_TAG(hash))
 			continue;
 		s = slot_get(POISE_LINK_SLOT(w));
-		if (!s || !slot_is_of(s, ONCE(s->head), &t->client, &t->address, t->ports, t->udp))
+		if (!s)
+			continue;
+		if (t->sent ? !slot_is_sent(POISE_LINK_SLOT(w), t)
+			    : !slot_is_of(s, ONCE(s->head), &t->client, &t->address, t->ports,
+					  t->udp))
 			continue;
 		*at = POISE_LINK_SLOT(w);
 		return i;
@@ -72,8 +136,7 @@ __noinline __u32 link_value(__u64 word, __u32 seconds)
 	struct poise_slot *s = slot_get(POISE_LINK_SLOT(word));
 	__u64 head = s ? ONCE(s->head) : 0;
 
-	if (!s || !slot_found(head) ||
-	    POISE_LINK_TAG(slot_hash(s, flow_is_udp(head))) != POISE_LINK_TAG(word))
+	if (!s || !link_leads(word, s, head))
 		return LINK_VOID << VICTIM_CLASS_SHIFT;
 	return record_value(head, seconds);
 }
@@ -110,8 +173,7 @@ __noinline int link_evicted(__u64 word, __u32 seconds)
 	struct poise_slot *s = slot_get(POISE_LINK_SLOT(word));
 	__u64 head = s ? ONCE(s->head) : 0;
 
-	if (!s || !slot_found(head) ||
-	    POISE_LINK_TAG(slot_hash(s, flow_is_udp(head))) != POISE_LINK_TAG(word))
+	if (!s || !link_leads(word, s, head))
 		return 0;
 	count_reason(s->service, POISE_R_EVICTED);
 	return slot_rest(POISE_LINK_SLOT(word), seconds);
@@ -129,6 +191,19 @@ __noinline int link_drop(__u64 hash, __u32 at)
 		if (ONCE(b->word[i]) == word)
 			__sync_bool_compare_and_swap(&b->word[i], word, 0);
 	return 0;
+}
+
+/* Takes away all that leads to a slot that has, or had, this head. */
+__noinline int links_drop(__u32 at, __u64 head)
+{
+	struct poise_slot *s = slot_get(at);
+	__u64 sent;
+
+	if (!s)
+		return 0;
+	link_drop(slot_hash(s, flow_is_udp(head)), at);
+	sent = slot_sent_hash(at, head);
+	return sent ? link_drop(sent, at) : 0;
 }
 
 /* Of two links of one flow, this one at `place`, the higher goes. */

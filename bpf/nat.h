@@ -14,6 +14,7 @@
 #include "answer.h"
 #include "latency.h"
 #include "links.h"
+#include "local.h"
 #include "new_flow.h"
 #include "translate.h"
 
@@ -27,9 +28,12 @@ struct nat {
 	struct flow flow;
 	struct birth birth; /* or its end */
 	struct talk talk;
+	struct talk sent;     /* mode local: what it becomes, else sent.sent is 0 */
 	struct poise_way way; /* but for the source */
 	__u16 vlan[POISE_PATH_MAX_VLANS];
 	__u16 tpid[POISE_PATH_MAX_VLANS];
+	__u32 at; /* the slot, for POISE_TAIL_LOCAL */
+	__u32 spare;
 };
 
 /* [cpu]. Not pinned. */
@@ -45,12 +49,6 @@ static __always_inline struct nat *nat_get(void)
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&nats, &cpu);
-}
-
-/* The port in network order that a member of this listener's port has. */
-static __always_inline __u16 nat_port(const struct poise_member *m, __u32 ports)
-{
-	return m->port ? m->port : ports >> 16;
 }
 
 /* ---- where the client's frames come from ------------------------------------------------------*/
@@ -130,6 +128,22 @@ static __always_inline __u16 nat_mtu(const struct nat *n, const struct poise_mem
 	return path && path->ifindex == n->way.ifindex ? path->mtu : 0;
 }
 
+/* The group of ports that the flow's is to be of, its source noted; or why there is none. */
+static __always_inline answer_t nat_group(struct nat *n, struct poise_member *m)
+{
+	n->sent.sent = 0;
+	if (m->mode == POISE_LOCAL) {
+		local_source(m, &n->talk, &n->sent, &n->way.source);
+		return local_group(n->flow.hash);
+	}
+	nat_source(m, &n->way.source);
+	if (!(n->way.source.q[0] | n->way.source.q[1]))
+		return DROP(NO_SOURCE);
+	return poise_port_group(&m->addr, sent_port(m, n->talk.ports),
+				n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
+				poise_groups, poise_key0, poise_key1);
+}
+
 /* Fills a slot for the flow, with this member, and publishes it: its place, or why there is none.
  */
 __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 timeout)
@@ -142,12 +156,9 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 
 	if (!n || !m)
 		return DROP(BROKEN);
-	nat_source(m, &n->way.source);
-	if (!(n->way.source.q[0] | n->way.source.q[1]))
-		return DROP(NO_SOURCE);
-	group = poise_port_group(&m->addr, nat_port(m, n->talk.ports),
-				 n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
-				 poise_groups, poise_key0, poise_key1);
+	group = nat_group(n, m);
+	if (IS_DROP(group))
+		return group;
 	taken = slot_take(group, &n->birth);
 	at = taken & ~SLOT_ANEW;
 	s = slot_get(at);
@@ -155,7 +166,11 @@ __noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 tim
 	if (!at || !s || !w)
 		return DROP(NO_PORT);
 	if (UNLIKELY(taken & SLOT_ANEW))
-		link_drop(slot_hash(s, flow_is_udp(ONCE(s->head))), at);
+		links_drop(at, ONCE(s->head));
+	if (n->sent.sent && (n->way.source.q[0] | n->way.source.q[1])) {
+		n->sent.client = n->way.source;
+		n->sent.ports = (n->sent.ports & 0xffff0000) | bpf_htons(at % POISE_PORTS);
+	}
 	s->client = n->talk.client;
 	s->address = n->talk.address;
 	s->ports = n->talk.ports;
@@ -197,6 +212,17 @@ static __always_inline __u32 nat_moves(const struct nat *n, const struct poise_s
 										    : 0;
 }
 
+/* Links for both directions, if mode local needs the other. */
+static __always_inline enum recorded nat_links(struct nat *n, __u32 at)
+{
+	enum recorded recorded =
+		link_put(n->flow.hash, &n->talk, at, n->flow.service, n->flow.seconds);
+
+	if (recorded != RECORDED || !n->sent.sent)
+		return recorded;
+	return link_put(talk_hash(&n->sent), &n->sent, at, n->flow.service, n->flow.seconds);
+}
+
 /* A flow begins, in place of the one that has the slot `was` and this head, if that is not 0. */
 static __always_inline answer_t nat_begin(struct nat *n, const struct poise_service_rec *rec,
 					  __u32 was, __u64 old)
@@ -222,7 +248,7 @@ static __always_inline answer_t nat_begin(struct nat *n, const struct poise_serv
 		if (was != at) /* when ports are short, its own may have been taken anew */
 			slot_rest(was, seconds);
 	}
-	recorded = link_put(n->flow.hash, &n->talk, at, n->flow.service, seconds);
+	recorded = nat_links(n, at);
 	if (recorded == RECORDED) {
 		new_flow_begun(&n->flow);
 		return at;
@@ -376,15 +402,16 @@ __noinline int nat_not(struct xdp_md *ctx, answer_t why)
 	return answer(ctx, p.service, why, ASKED(&p));
 }
 
-/* What a client's packet becomes. */
-static __always_inline void nat_becomes(__u32 at, const struct poise_slot *s,
-					const struct poise_way *w, const struct poise_member *m,
-					struct rewrite *is)
+/* Jumps to the program that sends by the host's own stack (local.h). */
+static __always_inline int nat_go_local(struct xdp_md *ctx, __u32 at)
 {
-	is->src = w->source;
-	is->dst = m->addr;
-	is->ports = bpf_htons(at % POISE_PORTS) | (__u32)nat_port(m, s->ports) << 16;
-	is->six = !!(m->flags & POISE_F_V6);
+	struct nat *n = nat_get();
+
+	if (!n)
+		return XDP_DROP;
+	n->at = at;
+	bpf_tail_call(ctx, &tails, POISE_TAIL_LOCAL);
+	return drop(0, DROP(BROKEN));
 }
 
 /* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
@@ -405,6 +432,8 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	m = member_get(member);
 	if (!m || m->service != p->service)
 		return drop(p->service, DROP(BROKEN));
+	if (UNLIKELY(m->mode == POISE_LOCAL))
+		return nat_go_local(ctx, at);
 	nexthop = ONCE(m->nexthop);
 	if (!nexthop)
 		return drop(p->service, DROP(NO_NEXT_HOP));
@@ -412,7 +441,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, 
 	path = bpf_map_lookup_elem(&paths, &out);
 	if (!path)
 		return drop(p->service, DROP(BROKEN));
-	nat_becomes(at, s, w, m, &is);
+	sent_as(at, s, w, m, &is);
 	if (UNLIKELY(latency_begins(p, s, member)))
 		latency_open(ctx, at, member, LATENCY_HEADERS(p));
 	failed = translate(ctx, p, path, nexthop, &is, sums);
@@ -508,6 +537,7 @@ static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
 	n->talk.address = p.dst;
 	n->talk.ports = p.ports;
 	n->talk.udp = p.proto == IPPROTO_UDP;
+	n->talk.sent = 0;
 	nat_way(ctx, n, p.l3);
 	nat_birth(ctx, n, &p);
 	if (rec->flags & POISE_S_QUIC && n->talk.udp)

@@ -30,11 +30,11 @@ static __always_inline __u32 back_find(const struct packet *p)
 		return 0;
 	head = ONCE(s->head);
 	m = member_get(POISE_WORD_MEMBER(head));
-	if (!m || !slot_found(head) || m->service != s->service ||
+	if (!m || m->mode == POISE_LOCAL || !slot_found(head) || m->service != s->service ||
 	    flow_is_udp(head) != (p->proto == IPPROTO_UDP))
 		return 0;
 	if (m->addr.q[1] != p->src.q[1] || m->addr.q[0] != p->src.q[0] ||
-	    nat_port(m, s->ports) != (p->ports & 0xffff) || w->source.q[1] != p->dst.q[1] ||
+	    sent_port(m, s->ports) != (p->ports & 0xffff) || w->source.q[1] != p->dst.q[1] ||
 	    w->source.q[0] != p->dst.q[0])
 		return 0;
 	return POISE_SLOT_COUNT(ONCE(s->head)) == POISE_SLOT_COUNT(head) ? at : 0;

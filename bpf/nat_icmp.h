@@ -42,6 +42,7 @@ __noinline __u32 nat_icmp_forth(struct xdp_md *ctx)
 	n->talk.address = p.dst;
 	n->talk.ports = p.ports;
 	n->talk.udp = p.proto == IPPROTO_UDP;
+	n->talk.sent = 0;
 	hash = poise_flow_hash(&p.src, &p.dst, p.ports, p.proto, poise_key0, poise_key1);
 	if (link_find(link_bucket(hash), hash, &n->talk, -1, &at) < 0)
 		count_reason(p.service, POISE_R_NO_FLOW);
@@ -55,6 +56,7 @@ struct nat_hop {
 	__u64 nexthop;
 	__u32 service;
 	__u32 member; /* that it goes to; 0: to the client */
+	__u32 local;  /* it goes on by the host's own stack */
 };
 
 static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
@@ -76,13 +78,16 @@ static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
 	m = member_get(hop->member);
 	if (!m || m->service != s->service)
 		return DROP(NO_FLOW);
+	sent_as(at, s, w, m, &hop->is);
+	hop->local = m->mode == POISE_LOCAL;
+	if (hop->local)
+		return 0;
 	hop->nexthop = ONCE(m->nexthop);
 	out = hop->nexthop >> 48;
 	path = bpf_map_lookup_elem(&paths, &out);
 	if (!hop->nexthop || !path)
 		return DROP(NO_NEXT_HOP);
 	hop->path = *path;
-	nat_becomes(at, s, w, m, &hop->is);
 	return 0;
 }
 
@@ -95,6 +100,8 @@ static __always_inline int nat_icmp_gone(struct xdp_md *ctx, const struct packet
 		count_packet(hop->member, p->length);
 	else
 		count_reason(hop->service, POISE_R_REPLY);
+	if (hop->local)
+		return XDP_PASS;
 	if (LIKELY(hop->path.ifindex == ctx->ingress_ifindex))
 		return XDP_TX;
 	return bpf_redirect(hop->path.ifindex, 0);
@@ -235,8 +242,10 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 		return drop(hop.service, DROP(UNSUPPORTED));
 	if (p.ttl <= 1)
 		return drop(hop.service, DROP(TTL));
-	failed = frame_open(ctx, &p, &hop.path, hop.nexthop, 0,
-			    p.v6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP), &l3);
+	l3 = p.l3;
+	failed = hop.local ? 0
+			   : frame_open(ctx, &p, &hop.path, hop.nexthop, 0,
+					p.v6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP), &l3);
 	if (failed)
 		return drop(hop.service, failed);
 	l4 += l3 - p.l3;

@@ -19,6 +19,7 @@ int native_tail(struct xdp_md *ctx, __u32 program)
 	case POISE_TAIL_NAT_CLOSELY: return poise_nat_closely(ctx);
 	case POISE_TAIL_NAT_BACK: return poise_nat_back(ctx);
 	case POISE_TAIL_NAT_BACK_CLOSELY: return poise_nat_back_closely(ctx);
+	case POISE_TAIL_LOCAL: return poise_local(ctx);
 	case POISE_TAIL_NAT_ICMP: return poise_nat_icmp(ctx);
 	}
 	return XDP_ABORTED;

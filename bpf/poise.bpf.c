@@ -77,13 +77,25 @@ SEC("xdp")
 int poise_nat_closely(struct xdp_md *ctx)
 {
 	answer_t slot = nat_closely(ctx);
-	int verdict = IS_DROP(slot) ? (int)slot : nat_closely_send(ctx, slot);
+	int verdict;
 
+	if (!IS_DROP(slot) && local_is(slot))
+		return nat_go_local(ctx, slot);
+	verdict = IS_DROP(slot) ? (int)slot : nat_closely_send(ctx, slot);
 	if (verdict < 0)
 		return nat_not(ctx, verdict);
 	if (nat_was4())
 		translate_sum(ctx);
 	return verdict;
+}
+
+/* A client's packet for a backend on this host (local.h). */
+SEC("xdp")
+int poise_local(struct xdp_md *ctx)
+{
+	const struct nat *n = nat_get();
+
+	return n ? local_send(ctx, n->at) : XDP_DROP;
 }
 
 SEC("xdp")

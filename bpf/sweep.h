@@ -75,7 +75,7 @@ static __always_inline bool sweep_slot_free(__u32 at, struct poise_slot *slot, _
 {
 	if (!slot_free(slot, head))
 		return false;
-	link_drop(slot_hash(slot, flow_is_udp(head)), at);
+	links_drop(at, head);
 	ports_give(at / POISE_PORTS, at % POISE_PORTS);
 	return true;
 }
@@ -83,7 +83,7 @@ static __always_inline bool sweep_slot_free(__u32 at, struct poise_slot *slot, _
 static __always_inline bool sweep_slot_rest(const struct sweep *s, __u32 at,
 					    struct poise_slot *slot, __u64 head)
 {
-	link_drop(slot_hash(slot, flow_is_udp(head)), at);
+	links_drop(at, head);
 	return slot_rest(at, s->seconds);
 }
 

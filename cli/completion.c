@@ -160,7 +160,7 @@ static void offer_values(const struct completing *t, const struct option *o)
 	const struct option *what = o->type == OPTION_OWN ? option_owned(o) : o;
 
 	for (const struct option_word *w = what->words; w && w->word; w++) {
-		if (!w->alias && !w->later)
+		if (!w->alias)
 			offer(t, w->word, "");
 	}
 	if (what->type == OPTION_BOOL) {

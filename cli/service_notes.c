@@ -21,7 +21,8 @@ static bool lacks_latency(const struct config_service *svc)
 
 	for (int l = 0; l < svc->conf.listeners; l++)
 		tcp |= svc->conf.listener[l].proto == IPPROTO_TCP;
-	return svc->conf.policy == POISE_LATENCY_AWARE && svc->conf.forward < POISE_NAT && !tcp;
+	return svc->conf.policy == POISE_LATENCY_AWARE && !config_translates(svc->conf.forward) &&
+	       !tcp;
 }
 
 /* Somebody's checks cannot go by the path. */

@@ -286,6 +286,25 @@ static void judge_probes(const struct cli *c, struct status *s)
 				  "clients' way by: they go the host's own way");
 }
 
+static void judge_unreturned(void *ctx, const char *device)
+{
+	struct status *s = ctx;
+
+	remark(&s->problems,
+	       "%s: TC egress lacks the program that answers of mode local leave by: clients are "
+	       "answered by an address that they do not know (tc filter show dev %s egress)",
+	       device, device);
+}
+
+static void judge_locals(const struct cli *c, struct status *s)
+{
+	if (!c->instance->meta->locals)
+		return;
+	if (attach_filters_lacking(c->instance, ATTACH_LOCAL, judge_unreturned, s) < 0)
+		remark(&s->problems, "this kernel does not run the program that answers of mode "
+				     "local leave by: forward local does not work here");
+}
+
 /* Whether the kernel gives such ports to whoever asks for any: the range of a sysctl, or none. */
 static bool takes_probe_ports(void)
 {
@@ -344,6 +363,7 @@ static void judge_devices(const struct cli *c, struct status *s)
 	attach_gone(c->instance, judge_gone, s);
 	judge_cuts(c, s);
 	judge_probes(c, s);
+	judge_locals(c, s);
 	judge_ports(c, s);
 	if (s->devices)
 		return;

@@ -66,7 +66,7 @@ static void tick(struct cli *c)
 static bool translates(const struct config *cfg)
 {
 	for (size_t s = 0; s < cfg->services; s++)
-		if (cfg->service[s]->conf.forward == POISE_NAT)
+		if (config_translates(cfg->service[s]->conf.forward))
 			return true;
 	return false;
 }

@@ -62,6 +62,8 @@ static const struct {
 			"what is too big is dropped"},
 	[ATTACH_PROBE] = {"the programs at TC that health checks take clients' way by",
 			  "they go the host's own way"},
+	[ATTACH_LOCAL] = {"the program at TC egress that answers of mode local leave by",
+			  "clients are answered by an address that they do not know"},
 };
 
 static void mend(struct instance *i, enum attach_filter kind)
@@ -87,5 +89,6 @@ void devices_filters(struct instance *i)
 {
 	mend(i, ATTACH_CUT);
 	mend(i, ATTACH_PROBE);
+	mend(i, ATTACH_LOCAL);
 	attach_note_generic(i);
 }

@@ -186,7 +186,7 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_TABLE	  0x08
 #define POISE_S_RANGES	  0x10 /* some sources are denied */
 #define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
-#define POISE_S_LINKS	  0x40 /* flows are found in `links`: its members are of mode nat */
+#define POISE_S_LINKS	  0x40 /* flows are found in `links`: its members are of mode nat or local */
 
 #define POISE_STANDS_PANIC 0x01 /* too few are up for checks to be believed */
 #define POISE_STANDS_BELOW 0x02 /* fewer are up than min-up, or not more again by its margin */
@@ -238,7 +238,8 @@ enum poise_rank {
  */
 struct poise_member {
 	union poise_addr addr;
-	__u64 nexthop; /* MAC in bits 0..47 (byte 0 = first octet), path in 48..63; 0: unresolved */
+	__u64 nexthop; /* MAC in bits 0..47 (byte 0 = first octet), path in 48..63; 0: unresolved,
+			* POISE_NEXTHOP_LOCAL: the host's own stack */
 	__u32 live;    /* POISE_L_* */
 	__u16 service; /* id; 0: nobody's, a flow word naming this member is void */
 	__u16 ordinal; /* its place in the service */
@@ -257,6 +258,8 @@ struct poise_member {
 };
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
+
+#define POISE_NEXTHOP_LOCAL 1ull /* of mode local: no path has this number (0) */
 
 /* ---- paths: how a frame leaves. Immutable while any next hop names it. Path 0 is never used.
  * ---*/

@@ -51,7 +51,7 @@ void check_paths(struct check *c)
 		__u64 nexthop = c->i->members[id].nexthop;
 		__u32 path = path_of(nexthop);
 
-		if (!nexthop)
+		if (!nexthop || nexthop == POISE_NEXTHOP_LOCAL)
 			continue;
 		if (!path || path >= meta->paths || !(c->i->paths[path].flags & POISE_PATH_USED))
 			check_say(c, "members",

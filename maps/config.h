@@ -196,6 +196,12 @@ int config_validate(const struct config *cfg, struct poise_error *err);
 size_t config_members_in(const struct config_service *svc);
 /* The forward mode in force for a member: its own, else its service's. */
 enum poise_mode config_mode(const struct config_service *svc, const struct config_member *m);
+/* Modes that translate: flows are found by `links`, so a service's backends are all of such modes
+ * or none is. They change ports. */
+static inline bool config_translates(enum poise_mode mode)
+{
+	return mode == POISE_NAT || mode == POISE_LOCAL;
+}
 /* Does a hash of its packets find a flow's backend again? */
 static inline bool config_by_hash(const struct poise_service_conf *conf)
 {
@@ -218,8 +224,8 @@ bool config_limited(const struct config_service *svc);
  * NULL: none. */
 static inline const char *config_record_key(const struct poise_service_conf *conf)
 {
-	if (conf->forward == POISE_NAT)
-		return "forward nat";
+	if (config_translates(conf->forward))
+		return conf->forward == POISE_NAT ? "forward nat" : "forward local";
 	if (!config_by_hash(conf))
 		return "policy";
 	if (conf->affinity || conf->rate)

@@ -17,13 +17,14 @@ const char *config_passive_obstacle(const struct poise_service_conf *conf)
 {
 	if (!conf->passive)
 		return "passive no";
-	if (!config_records_all(conf) && conf->forward != POISE_NAT)
+	if (!config_records_all(conf) && !config_translates(conf->forward))
 		return "not every flow is recorded; track always does";
 	if (conf->policy == POISE_SOURCE_HASH || conf->affinity)
 		return "all flows of a client go to one backend, so that one client could make it "
 		       "look sick";
-	return has_tcp(conf) || conf->forward == POISE_NAT ? NULL
-							   : "whether UDP is answered is not seen";
+	return has_tcp(conf) || config_translates(conf->forward)
+		       ? NULL
+		       : "whether UDP is answered is not seen";
 }
 
 char *config_eject_words(const struct poise_member_conf *m, char *buf, size_t size)

@@ -32,18 +32,22 @@ static int about_member(struct poise_error *err, const struct config_service *sv
 	return about_service(err, svc);
 }
 
-static bool mode_changes_ports(enum poise_mode mode)
-{
-	return mode == POISE_NAT || mode == POISE_LOCAL;
-}
-
 static int check_member_against(const struct config_service *svc, const struct config_member *m,
 				const struct poise_listener_conf *l, struct poise_error *err)
 {
 	enum poise_mode mode = config_mode(svc, m);
 	char text[POISE_ENDPOINT_TEXT];
 
-	if (mode_changes_ports(mode))
+	if (mode == POISE_LOCAL && poise_addr_is4(&m->conf.addr) != poise_addr_is4(&l->addr)) {
+		poise_format_listener(l, text, sizeof(text));
+		poise_fail(err, POISE_E_CONFLICT,
+			   "not of the family of listener %s, and forward local keeps the client's "
+			   "address",
+			   text);
+		poise_error_remedy(err, "make a service of each family, or take forward nat");
+		return about_member(err, svc, m);
+	}
+	if (config_translates(mode))
 		return 0;
 	if (m->conf.port && m->conf.port != l->port) {
 		poise_format_listener(l, text, sizeof(text));
@@ -160,12 +164,12 @@ static int check_mixed(const struct config_service *svc, const struct config_mem
 {
 	enum poise_mode mode = config_mode(svc, m);
 
-	if ((mode == POISE_NAT) == (svc->conf.forward == POISE_NAT))
+	if (config_translates(mode) == config_translates(svc->conf.forward))
 		return 0;
 	poise_fail(err, POISE_E_CONFLICT, "forward %s beside the service's forward %s",
 		   option_word(option_find(OPTION_SERVICE, "forward"), (int)mode),
 		   option_word(option_find(OPTION_SERVICE, "forward"), svc->conf.forward));
-	poise_error_remedy(err, "nat is for all backends of a service or for none");
+	poise_error_remedy(err, "nat and local are for all backends of a service or for none");
 	return about_member(err, svc, m);
 }
 
@@ -311,9 +315,10 @@ static int check_nat(const struct config *cfg, struct poise_error *err)
 	if (l->nat_groups)
 		return 0;
 	for (size_t i = 0; i < cfg->services; i++) {
-		if (cfg->service[i]->conf.forward != POISE_NAT)
+		if (!config_translates(cfg->service[i]->conf.forward))
 			continue;
-		poise_fail(err, POISE_E_FULL, "forward nat, and this instance has no ports for it");
+		poise_fail(err, POISE_E_FULL, "%s, and this instance has no ports for it",
+			   config_record_key(&cfg->service[i]->conf));
 		poise_error_remedy(err, "limits: nat-groups, which counts when the maps are "
 					"created");
 		return about_service(err, cfg->service[i]);

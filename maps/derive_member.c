@@ -97,12 +97,24 @@ static void store_words_of_use(struct instance *i, __u16 id, const struct poise_
 	store32(&m->fade_until, 0);
 }
 
+/* In mode local the host's own routing knows the way; in any other it has yet to be found. */
+static void settle_nexthop(struct instance *i, __u16 id)
+{
+	const struct poise_member *m = &i->members[id];
+
+	if (m->mode == POISE_LOCAL)
+		instance_set_nexthop(i, id, POISE_NEXTHOP_LOCAL);
+	else if (m->nexthop == POISE_NEXTHOP_LOCAL)
+		instance_set_nexthop(i, id, 0);
+}
+
 void derive_member_use(struct instance *i, __u16 id, const struct poise_member *want)
 {
 	struct poise_member *m = &i->members[id];
 
 	if (m->service == want->service) {
 		store_words_of_use(i, id, want);
+		settle_nexthop(i, id);
 		return;
 	}
 	clear_counters(i, id);
@@ -114,6 +126,7 @@ void derive_member_use(struct instance *i, __u16 id, const struct poise_member *
 	store32(&m->live, POISE_RANK_NEVER);
 	store_words_of_use(i, id, want);
 	store16(&m->service, want->service);
+	settle_nexthop(i, id);
 }
 
 /* Address and next hop stay for the packets that are just leaving by them; a sweep clears the next

@@ -96,7 +96,7 @@ static void fill_affinity(struct poise_service_rec *rec, const struct poise_serv
  */
 static bool pickup(const struct poise_service_conf *conf)
 {
-	return conf->forward != POISE_NAT &&
+	return !config_translates(conf->forward) &&
 	       (config_by_hash(conf) || conf->untracked & POISE_UNTRACKED_TCP);
 }
 
@@ -116,7 +116,7 @@ static void fill_rec(struct derived *d)
 	for (int l = 0; l < conf->listeners; l++)
 		if (!conf->listener[l].port)
 			rec->flags |= POISE_S_ANY_PORT;
-	if (conf->forward == POISE_NAT)
+	if (config_translates(conf->forward))
 		rec->flags |= POISE_S_LINKS;
 	if (conf->untracked & POISE_UNTRACKED_UDP)
 		rec->flags |= POISE_S_UNTRACKED;

@@ -34,7 +34,8 @@ struct poise_meta {
 	__u32 pressure;	 /* by packets: seconds on the stamps' clock when a young flow lost its word
 			  */
 	__u32 nat_ports; /* POISE_PORT_RANGE that slots may have; 0: no service translates */
-	__u32 spare2[11];
+	__u32 locals;	 /* backends of mode local: 0 spares what leaves the host a look-up */
+	__u32 spare2[10];
 
 	/* transactions: writers hold the lock */
 	__u64 committed; /* generation in force */
@@ -59,7 +60,8 @@ struct poise_meta {
 	__u8 boot_file[128];  /* what was applied at creation or reload, its path */
 	__u64 boot_applied;   /* CLOCK_REALTIME ns; 0 never */
 	char boot_error[504]; /* why the boot file could not be applied; empty: fine */
-	__u8 spare6[64];
+	__u32 returns; /* by attach: 1 if each device has the program of mode local's answers */
+	__u8 spare6[60];
 };
 
 POISE_ASSERT_SIZE(struct poise_meta, 1152);

@@ -99,7 +99,8 @@ enum poise_tail {
 	POISE_TAIL_NAT_BACK, /* one for no service, to a port from which packets of it are sent */
 	POISE_TAIL_NAT_BACK_CLOSELY,
 	POISE_TAIL_NAT_ICMP, /* an ICMP error about one of either */
-	POISE_TAILS = 8,
+	POISE_TAIL_LOCAL,    /* one whose flow is of mode local; its slot is noted */
+	POISE_TAILS = 16,
 };
 
 #endif

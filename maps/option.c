@@ -152,7 +152,7 @@ static char *choices(const struct option *o, char *buf, size_t size)
 
 	buf[0] = '\0';
 	for (const struct option_word *w = o->words; w->word && used < size; w++)
-		if (!w->alias && !w->later)
+		if (!w->alias)
 			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
 						 w->word);
 	return buf;
@@ -165,15 +165,10 @@ static int set_enum(const struct option *o, void *obj, const char *text, struct 
 	size_t n = 0;
 
 	for (const struct option_word *w = o->words; w->word; w++) {
-		if (n < KEYS_MAX && !w->later)
+		if (n < KEYS_MAX)
 			words[n++] = w->word;
 		if (strcmp(w->word, text))
 			continue;
-		if (w->later) {
-			poise_fail_text(err, POISE_E_UNSUPPORTED, text, "not in this version");
-			return poise_error_remedy(err, "choose from: %s",
-						  choices(o, list, sizeof(list)));
-		}
 		put_number(o, obj, (__u64)w->value);
 		return 0;
 	}

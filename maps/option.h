@@ -44,7 +44,6 @@ struct option_word {
 	const char *word;
 	int value;
 	bool alias; /* accepted, never shown: IPVS names */
-	bool later; /* known, but refused: not in this version */
 };
 
 struct option {

@@ -29,7 +29,7 @@ static const struct option_word modes[] = {
 	{.word = "l2", .value = POISE_L2},
 	{.word = "ipip", .value = POISE_IPIP},
 	{.word = "gue", .value = POISE_GUE},
-	{.word = "local", .value = POISE_LOCAL, .later = true},
+	{.word = "local", .value = POISE_LOCAL},
 	{.word = "dr", .value = POISE_L2, .alias = true},
 	{.word = "tun", .value = POISE_IPIP, .alias = true},
 	{.word = "masq", .value = POISE_NAT, .alias = true},

@@ -44,7 +44,7 @@ static __u32 ports_wanted(const struct instance *i, __u64 wanted[POISE_PORT_WORD
 
 		if (conf->r.state != POISE_REC_USED)
 			continue;
-		services += conf->forward == POISE_NAT;
+		services += config_translates(conf->forward);
 		for (int l = 0; l < conf->listeners; l++)
 			bar(wanted, ntohs(conf->listener[l].port));
 	}
@@ -92,6 +92,22 @@ static bool differs(const struct instance *i, enum poise_ports which,
 	return false;
 }
 
+/* How many backends are of mode local. */
+static __u32 locals(const struct instance *i)
+{
+	__u32 n = 0;
+
+	for (__u32 id = 1; id < i->meta->members; id++) {
+		const struct poise_member_conf *m = store_member(i, id);
+
+		if (m->r.state != POISE_REC_USED && m->r.state != POISE_REC_LEAVING)
+			continue;
+		n += (m->forward_set ? m->forward : store_service(i, m->service)->forward) ==
+		     POISE_LOCAL;
+	}
+	return n;
+}
+
 void derive_ports(struct instance *i)
 {
 	__u64 wanted[POISE_PORT_WORDS];
@@ -105,6 +121,7 @@ void derive_ports(struct instance *i)
 			store64(bitmap(i, POISE_PORTS_WANTED, w), wanted[w]);
 		settle(i);
 	}
+	store32(&i->meta->locals, locals(i));
 	store32(&i->meta->nat_ports,
 		services ? POISE_PORT_RANGE(i->meta->nat_low, i->meta->nat_high) : 0);
 }
@@ -169,6 +186,9 @@ void check_ports(struct check *c)
 	__u32 services = meta->groups ? ports_wanted(c->i, wanted) : 0;
 	__u32 range = services ? POISE_PORT_RANGE(meta->nat_low, meta->nat_high) : 0;
 
+	if (meta->groups && meta->locals != locals(c->i))
+		check_say(c, "meta", "backends of mode local are %u, not %u", meta->locals,
+			  locals(c->i));
 	if (meta->nat_ports != range)
 		check_say(c, "meta", "ports of mode nat are 0x%08x, not 0x%08x", meta->nat_ports,
 			  range);

@@ -45,6 +45,7 @@ void attach_note_generic(struct instance *i);
 /* Programs at TC beside the pipeline, by what they are for. */
 enum attach_filter {
 	ATTACH_CUT,   /* cuts in two what is too big */
+	ATTACH_LOCAL, /* gives answers of mode local the service's address, at egress */
 	ATTACH_PROBE, /* sends health checks by clients' way: a program at egress, one at ingress */
 };
 

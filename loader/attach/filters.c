@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The programs at TC of the attached devices, beside the pipeline: the one that cuts in two what is
- * too big (bpf/cut.bpf.c), and the two that health checks take clients' way by (bpf/probe.bpf.c).
+ * too big (bpf/cut.bpf.c), the two that health checks take clients' way by (bpf/probe.bpf.c), and
+ * the one by which answers of mode local leave (bpf/local.bpf.c).
  * Loaded over the pinned maps, pinned with the pipeline, run on every attached device. A word in
  * meta says of each kind that no device lacks any: only then XDP sends packets to be cut, and
  * checks go by the path. Other software may remove them with the qdisc that they are on: poised
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "bpf/cut.skel.h"
+#include "bpf/local.skel.h"
 #include "bpf/poise.skel.h"
 #include "bpf/probe.skel.h"
 #include "internal.h"
@@ -24,12 +26,18 @@ static const struct filter {
 	{ATTACH_CUT, "poise_cut", "prog_cut", ATTACH_TC_CUT},
 	{ATTACH_PROBE, "poise_probe_out", "prog_probe_out", ATTACH_TC_PROBE_OUT},
 	{ATTACH_PROBE, "poise_probe_in", "prog_probe_in", ATTACH_TC_PROBE_IN},
+	{ATTACH_LOCAL, "poise_local_out", "prog_local_out", ATTACH_TC_LOCAL_OUT},
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
 
 static __u32 *word_of(struct poise_meta *meta, enum attach_filter kind)
 {
-	return kind == ATTACH_CUT ? &meta->cuts : &meta->probes;
+	switch (kind) {
+	case ATTACH_CUT: return &meta->cuts;
+	case ATTACH_PROBE: return &meta->probes;
+	case ATTACH_LOCAL: break;
+	}
+	return &meta->returns;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------*/
@@ -92,6 +100,28 @@ static int load_probe(const struct poise *skel, const char *dir, struct poise_er
 	return rc;
 }
 
+static int load_local(const struct poise *skel, const char *dir, struct poise_error *err)
+{
+	struct local *local = local__open();
+	int rc;
+
+	if (!local)
+		return poise_fail_errno(err, "cannot open the built-in BPF object");
+	local->rodata->poise_key0 = skel->rodata->poise_key0;
+	local->rodata->poise_key1 = skel->rodata->poise_key1;
+	local->rodata->poise_members = skel->rodata->poise_members;
+	local->rodata->poise_row_mask = skel->rodata->poise_row_mask;
+	local->rodata->poise_services = skel->rodata->poise_services;
+	local->rodata->poise_groups = skel->rodata->poise_groups;
+	local->rodata->poise_link_mask = skel->rodata->poise_link_mask;
+	local->rodata->poise_slot_mask = skel->rodata->poise_slot_mask;
+	local->rodata->poise_seed_mask = skel->rodata->poise_seed_mask;
+	local->rodata->poise_jiffies_mult = skel->rodata->poise_jiffies_mult;
+	rc = load(local->obj, ATTACH_LOCAL, skel, dir, err);
+	local__destroy(local);
+	return rc;
+}
+
 static void unpin(enum attach_filter kind, const char *dir)
 {
 	char path[PATH_MAX];
@@ -110,12 +140,15 @@ void attach_filters_load(const struct poise *skel, const char *dir)
 		unpin(ATTACH_CUT, dir);
 	if (load_probe(skel, dir, &ignored))
 		unpin(ATTACH_PROBE, dir);
+	if (load_local(skel, dir, &ignored))
+		unpin(ATTACH_LOCAL, dir);
 }
 
 void attach_filters_unpin(const char *dir)
 {
 	unpin(ATTACH_CUT, dir);
 	unpin(ATTACH_PROBE, dir);
+	unpin(ATTACH_LOCAL, dir);
 }
 
 void attach_filters_remove(unsigned int ifindex)
@@ -214,6 +247,7 @@ void attach_filters_everywhere(const char *dir, struct poise_meta *meta)
 
 	__atomic_store_n(&meta->cuts, !walk_kind(&w, ATTACH_CUT), __ATOMIC_RELAXED);
 	__atomic_store_n(&meta->probes, !walk_kind(&w, ATTACH_PROBE), __ATOMIC_RELAXED);
+	__atomic_store_n(&meta->returns, !walk_kind(&w, ATTACH_LOCAL), __ATOMIC_RELAXED);
 }
 
 bool attach_filters_mend(struct instance *i, enum attach_filter kind)

@@ -215,6 +215,7 @@ static int put_tails(const struct load *l, struct poise_error *err)
 		{POISE_TAIL_NAT_CLOSELY, l->skel->progs.poise_nat_closely},
 		{POISE_TAIL_NAT_BACK, l->skel->progs.poise_nat_back},
 		{POISE_TAIL_NAT_BACK_CLOSELY, l->skel->progs.poise_nat_back_closely},
+		{POISE_TAIL_LOCAL, l->skel->progs.poise_local},
 		{POISE_TAIL_NAT_ICMP, l->skel->progs.poise_nat_icmp},
 	};
 

@@ -12,7 +12,8 @@
 
 static enum bpf_tc_attach_point point_of(enum attach_tc_place place)
 {
-	return place == ATTACH_TC_PROBE_OUT ? BPF_TC_EGRESS : BPF_TC_INGRESS;
+	return place == ATTACH_TC_PROBE_OUT || place == ATTACH_TC_LOCAL_OUT ? BPF_TC_EGRESS
+									    : BPF_TC_INGRESS;
 }
 
 int attach_tc(unsigned int ifindex, enum attach_tc_place place, int prog_fd,

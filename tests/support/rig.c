@@ -68,7 +68,7 @@ static void set_nexthop(struct rig *r, const struct config_member *m)
 	__u8 mac[6];
 	__u16 index;
 
-	if (path_of(a) == PATH_UNRESOLVED)
+	if (path_of(a) == PATH_UNRESOLVED || r->i->members[m->id].nexthop == POISE_NEXTHOP_LOCAL)
 		return;
 	describe_path(r, path_of(a), &path);
 	index = instance_path(r->i, &path, &err);

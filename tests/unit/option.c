@@ -273,7 +273,6 @@ Test(option, values)
 	}
 }
 
-#define NOT_YET	 ": not in this version"
 #define POLICIES "maglev, source-hash, round-robin, random, least-conn, p2c, latency-aware"
 
 static const struct {
@@ -285,8 +284,6 @@ static const struct {
 	 "policy maglv: not one of: " POLICIES, "did you mean maglev?"},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "policy", "", "policy \"\": not one of: " POLICIES, ""},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "choices", "1", "choices 1: out of range: 2 to 64", ""},
-	{OPTION_SERVICE, POISE_E_UNSUPPORTED, "forward", "local", "forward local" NOT_YET,
-	 "choose from: nat, l2, ipip, gue"},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "table-size", "63",
 	 "table-size 63: out of range: 64 to 1048576", ""},
 	{OPTION_SERVICE, POISE_E_BAD_VALUE, "table-size", "2M",
