@@ -242,7 +242,8 @@ static __always_inline bool slot_yields(const struct poise_slot *s, __u64 head,
 static __always_inline __u64 slot_filling(__u64 head)
 {
 	return ((head & ~(POISE_SLOT_FILLED - 1)) + POISE_SLOT_FILLED) |
-	       (head & (__u64)POISE_TAG_UDP << POISE_WORD_TAG_SHIFT) |
+	       (head & ((__u64)POISE_TAG_UDP << POISE_WORD_TAG_SHIFT |
+			0xffffull << POISE_WORD_MEMBER_SHIFT)) |
 	       POISE_SLOT_FILLING << POISE_WORD_STATE_SHIFT;
 }
 

@@ -80,8 +80,7 @@ static __always_inline bool sweep_slot_free(__u32 at, struct poise_slot *slot, _
 	return true;
 }
 
-static __always_inline bool sweep_slot_rest(const struct sweep *s, __u32 at,
-					    struct poise_slot *slot, __u64 head)
+static __always_inline bool sweep_slot_rest(const struct sweep *s, __u32 at, __u64 head)
 {
 	links_drop(at, head);
 	return slot_rest(at, s->seconds);
@@ -97,7 +96,7 @@ static __always_inline void sweep_slot(struct sweep *s, __u32 at)
 	if (!slot || state == POISE_FLOW_FREE || state == POISE_SLOT_FILLING)
 		return;
 	if (s->io.kind == POISE_SWEEP_FORCE
-		    ? slot_found(head) && sweep_frees(s, head) && sweep_slot_rest(s, at, slot, head)
+		    ? slot_found(head) && sweep_frees(s, head) && sweep_slot_rest(s, at, head)
 		    : sweep_slot_dead(head, s->seconds) && sweep_slot_free(at, slot, head)) {
 		s->io.freed++;
 		return;

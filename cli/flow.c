@@ -191,28 +191,31 @@ char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT])
 {
 	const struct poise_slot *s = &c->instance->slots[slot];
 	char client[POISE_ENDPOINT_TEXT], address[POISE_ENDPOINT_TEXT], source[POISE_ENDPOINT_TEXT];
+	union poise_addr from;
+	__u16 port;
 
 	buf[0] = '\0';
-	if (slot)
-		snprintf(buf, FLOW_TUPLE_TEXT, "%s > %s by %s",
-			 poise_format_endpoint(&s->client, (__u16)s->ports, client, sizeof(client)),
-			 poise_format_endpoint(&s->address, (__u16)(s->ports >> 16), address,
-					       sizeof(address)),
-			 poise_format_endpoint(&instance_ways(c->instance, slot, 1)->source,
-					       htons((__u16)(slot % POISE_PORTS)), source,
-					       sizeof(source)));
+	if (!slot)
+		return buf;
+	port = instance_slot_source(c->instance, slot, &from);
+	snprintf(buf, FLOW_TUPLE_TEXT, "%s > %s by %s",
+		 poise_format_endpoint(&s->client, (__u16)s->ports, client, sizeof(client)),
+		 poise_format_endpoint(&s->address, (__u16)(s->ports >> 16), address,
+				       sizeof(address)),
+		 poise_format_endpoint(&from, port, source, sizeof(source)));
 	return buf;
 }
 
 void flow_source_json(const struct cli *c, __u32 slot, struct json_object *o)
 {
 	char text[POISE_ENDPOINT_TEXT];
+	union poise_addr from;
+	__u16 port;
 
-	if (slot)
-		json_add_known(o, "source",
-			       poise_format_endpoint(&instance_ways(c->instance, slot, 1)->source,
-						     htons((__u16)(slot % POISE_PORTS)), text,
-						     sizeof(text)));
+	if (!slot)
+		return;
+	port = instance_slot_source(c->instance, slot, &from);
+	json_add_known(o, "source", poise_format_endpoint(&from, port, text, sizeof(text)));
 }
 
 void flow_tuple_json(const struct cli *c, __u32 slot, struct json_object *o)

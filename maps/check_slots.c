@@ -81,9 +81,28 @@ static __u64 link_at(const struct instance *i, __u32 at)
 			       __ATOMIC_ACQUIRE);
 }
 
-static bool has_link(const struct instance *i, __u32 at, __u64 head)
+static bool is_local(const struct instance *i, __u64 head)
 {
-	__u64 hash = hash_of(i, at, head);
+	__u32 id = POISE_WORD_MEMBER(head);
+
+	return id < i->meta->members && i->members[id].mode == POISE_LOCAL;
+}
+
+/* Of what its packets become: answers of mode local are found by that. */
+static __u64 sent_hash_of(const struct instance *i, __u32 at, __u64 head)
+{
+	const struct poise_member *m = &i->members[POISE_WORD_MEMBER(head)];
+	__u16 port = m->port ? m->port : (__u16)(i->slots[at].ports >> 16);
+	const __u64 *key = i->meta->hash_key;
+	union poise_addr source;
+	__u16 from = instance_slot_source(i, at, &source);
+
+	return poise_flow_hash(&source, &m->addr, from | (__u32)port << 16, proto_of(head), key[0],
+			       key[1]);
+}
+
+static bool has_link(const struct instance *i, __u32 at, __u64 hash)
+{
 	__u32 first = bucket_of(i, hash) * POISE_BUCKET_WORDS;
 
 	for (__u32 k = 0; k < POISE_BUCKET_WORDS; k++)
@@ -112,10 +131,14 @@ static const char *flow_wrong(const struct instance *i, __u32 at, __u64 head)
 	if (id < i->meta->members && i->members[id].service) {
 		if (i->members[id].service != i->slots[at].service)
 			return "has a flow of another service than its backend's";
-		if (group_of(i, at, head) != at / POISE_PORTS)
+		if (is_local(i, head)) {
+			if (!has_link(i, at, sent_hash_of(i, at, head)))
+				return "has a flow whose answers no link leads to it";
+		} else if (group_of(i, at, head) != at / POISE_PORTS) {
 			return "has a flow whose answers are looked for in another group";
+		}
 	}
-	return has_link(i, at, head) ? NULL : "has a flow that no link leads to";
+	return has_link(i, at, hash_of(i, at, head)) ? NULL : "has a flow that no link leads to";
 }
 
 static const char *slot_wrong(const struct instance *i, __u32 at)
@@ -167,7 +190,7 @@ static const char *twin_wrong(const struct instance *i, __u32 at, __u32 slot)
 
 		if (!other || POISE_LINK_SLOT(other) >= i->meta->groups * POISE_PORTS)
 			continue;
-		if (POISE_LINK_SLOT(other) == slot)
+		if (POISE_LINK_SLOT(other) == slot && !is_local(i, head_of(i, slot)))
 			return "leads where another link leads";
 		if (same_flow(i, POISE_LINK_SLOT(other), slot))
 			return "leads to a flow that has another slot";
@@ -175,9 +198,15 @@ static const char *twin_wrong(const struct instance *i, __u32 at, __u32 slot)
 	return NULL;
 }
 
+static bool leads(const struct instance *i, __u32 at, __u64 link, __u64 hash)
+{
+	return bucket_of(i, hash) == at / POISE_BUCKET_WORDS &&
+	       POISE_LINK_TAG(hash) == POISE_LINK_TAG(link);
+}
+
 static const char *link_wrong(const struct instance *i, __u32 at)
 {
-	__u64 link = link_at(i, at), head, hash;
+	__u64 link = link_at(i, at), head;
 	__u32 slot = POISE_LINK_SLOT(link);
 
 	if (!link)
@@ -188,9 +217,8 @@ static const char *link_wrong(const struct instance *i, __u32 at)
 	/* One that rests is still its last flow's, whose client may go on sending. */
 	if (!is_found(head) && POISE_WORD_STATE(head) != POISE_SLOT_REST)
 		return "leads to a port that has no flow";
-	hash = hash_of(i, slot, head);
-	if (bucket_of(i, hash) != at / POISE_BUCKET_WORDS ||
-	    POISE_LINK_TAG(hash) != POISE_LINK_TAG(link))
+	if (!leads(i, at, link, hash_of(i, slot, head)) &&
+	    !(is_local(i, head) && leads(i, at, link, sent_hash_of(i, slot, head))))
 		return "leads to the port of another flow";
 	return twin_wrong(i, at, slot);
 }

@@ -3,6 +3,7 @@
  * Mapping by windows (table.h): a map's addresses are reserved as a whole, a window is laid over
  * its part of them when something in it is first asked for.
  */
+#include <arpa/inet.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -87,6 +88,15 @@ struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n)
 	need(i->way_windows, (size_t)slot * sizeof(*i->ways),
 	     ((size_t)slot + n) * sizeof(*i->ways));
 	return &i->ways[slot];
+}
+
+__u16 instance_slot_source(const struct instance *i, __u32 slot, union poise_addr *source)
+{
+	*source = instance_ways(i, slot, 1)->source;
+	if (source->q[0] || source->q[1])
+		return htons((__u16)(slot % POISE_PORTS));
+	*source = i->slots[slot].client; /* mode local leaves it as it is (bpf/sent.h) */
+	return (__u16)i->slots[slot].ports;
 }
 
 struct poise_bucket *instance_links(const struct instance *i)

@@ -27,4 +27,8 @@ struct map_windows *windows_reserve(int fd, size_t bytes, void **memory);
 /* But for the addresses, which are unmapped like any map's. NULL is fine. */
 void windows_release(struct map_windows *w);
 
+/* Whom the backend of this slot's flow sees: the source address and port (network order) of its
+ * packets. */
+__u16 instance_slot_source(const struct instance *i, __u32 slot, union poise_addr *source);
+
 #endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Mode local with real clients, and servers in containers of the balancer, behind a veth and behind
+ * a bridge, and on the balancer itself; while nftables masquerades and keeps track. Long transfers
+ * have equal digests, nothing fails, servers see the client's own address, errors reach the right
+ * sockets, and whatever else the host does goes on.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/site.h"
+
+#define PODS	 3
+#define REQUESTS 300
+#define RATE	 600
+
+TestSuite(local, .timeout = 120);
+
+static const char *const pods4[] = {"10.7.1.1", "10.7.2.2", "10.7.2.3"};
+static const char *const pods6[] = {"fd07:1::1", "fd07:2::2", "fd07:2::3"};
+
+/* The firewall of a host with containers: it masquerades them, and drops what is not theirs. */
+static const char firewall[] =
+	"nft -f - <<-END\n"
+	"table inet host {\n"
+	"chain post { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }\n"
+	"chain forward { type filter hook forward priority filter; policy drop;\n"
+	"ct state established,related accept; ct state invalid drop;\n"
+	"oifname { pod1, pods } accept; iifname { pod1, pods } accept; }\n"
+	"}\nEND\n";
+
+static void serve(const struct lab *l, const char *node, const char *four, const char *six)
+{
+	lab_must(l, node, "nginx");
+	lab_serve(l, node, "serve %s %s:9000 [%s]:9000", node, four, six);
+}
+
+static void up(struct site *s)
+{
+	char node[8];
+
+	lab_up(&s->lab, "--clients 1 --backends 0 --pods 3");
+	lab_must(&s->lab, "lb1", "%s", firewall);
+	for (int n = 1; n <= PODS; n++) {
+		snprintf(node, sizeof(node), "p%d", n);
+		serve(&s->lab, node, pods4[n - 1], pods6[n - 1]);
+	}
+	site_attach(s);
+}
+
+/* Makes a service of mode local with these backends, and waits until one answers. */
+static void service(const struct site *s, const char *name, const char *at, const char *backends)
+{
+	lab_must(&s->lab, "lb1", "poise service add %s %s:80 %s:9000 %s:9000/udp forward local",
+		 name, at, at, at);
+	lab_must(&s->lab, "lb1", "poise health off %s", name);
+	lab_must(&s->lab, "lb1", "poise backend add %s %s", name, backends);
+	lab_until(&s->lab, "c1", SITE_SOON,
+		  "load udp %s:9000 --count 8 --timeout 0.3 | grep -q ' 0 failed'", at);
+}
+
+static void all_answered(const struct site *s, const char *kind, const char *at, int port)
+{
+	const char *out = lab_must(&s->lab, "c1", "load %s %s:%d --rate %d --count %d", kind, at,
+				   port, RATE, REQUESTS);
+	char want[64];
+
+	snprintf(want, sizeof(want), "%d requests, 0 failed", REQUESTS);
+	cr_assert(strstr(out, want), "%s", out);
+}
+
+static void real_traffic(const struct site *s, const char *at, const char *const *backend)
+{
+	const char *out;
+
+	/* Each backend in turn: two transfers each way. */
+	for (int n = 0; n < PODS; n++) {
+		lab_must(&s->lab, "lb1", "poise backend disable web %s %s", backend[(n + 1) % PODS],
+			 backend[(n + 2) % PODS]);
+		lab_must(&s->lab, "lb1", "poise backend enable web %s", backend[n]);
+		out = lab_must(&s->lab, "c1", "bulk %s:9000", at);
+		cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+	}
+	lab_must(&s->lab, "lb1", "poise backend enable web %s %s %s", backend[0], backend[1],
+		 backend[2]);
+	all_answered(s, "http", at, 80);
+	all_answered(s, "udp", at, 9000);
+}
+
+Test(local, containers_4)
+{
+	struct site s = {0};
+	const char *out;
+
+	up(&s);
+	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2 10.7.2.3");
+	real_traffic(&s, SITE_VIP4, pods4);
+	out = lab_must(&s.lab, "c1", "curl -s http://" SITE_VIP4 "/who");
+	cr_assert_str_eq(out, "198.51.100.1\n");
+	/* The host's other traffic: its own, and a container's that is masqueraded. */
+	out = lab_must(&s.lab, "p1", "ping -c 1 -W 5 198.51.100.1");
+	out = lab_must(&s.lab, "lb1", "poise stats web");
+	cr_assert(strstr(out, "reply-forwarded"), "%s", out);
+	lab_must(&s.lab, "lb1", "poise map check");
+	lab_down(&s.lab);
+}
+
+Test(local, containers_6)
+{
+	struct site s = {0};
+
+	up(&s);
+	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
+	real_traffic(&s, "[" SITE_VIP6 "]", pods6);
+	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s 'http://[" SITE_VIP6 "]/who'"),
+			 "2001:db8:c::1\n");
+	lab_down(&s.lab);
+}
+
+/* The balancer's own socket; its other listeners are not disturbed. */
+Test(local, the_host_itself)
+{
+	struct site s = {0};
+	const char *out;
+
+	up(&s);
+	serve(&s.lab, "lb1", "10.0.0.101", "2001:db8:5::101");
+	service(&s, "web", SITE_VIP4, "10.0.0.101");
+	out = lab_must(&s.lab, "c1", "bulk " SITE_VIP4 ":9000");
+	cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+	all_answered(&s, "http", SITE_VIP4, 80);
+	out = lab_must(&s.lab, "c1", "bulk 10.0.0.101:9000 1000000");
+	cr_assert(strstr(out, "lb1"), "%s", out);
+	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s http://10.0.0.101/who"), "198.51.100.1\n");
+	lab_down(&s.lab);
+}
+
+/* A datagram for a port that nobody has, and segments that a router cannot pass on. */
+Test(local, errors)
+{
+	struct site s = {0};
+	const char *out;
+
+	up(&s);
+	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2");
+	lab_must(&s.lab, "lb1",
+		 "poise service listen web " SITE_VIP4 ":9002/udp " SITE_VIP4 ":9002");
+	out = lab_must(&s.lab, "c1", "probe udp " SITE_VIP4 ":9002");
+	cr_assert(strstr(out, "refused") || strstr(out, "icmp 3 3"), "%s", out);
+	out = lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9002");
+	cr_assert(strstr(out, "refused"), "%s", out);
+	lab_must(&s.lab, "router", "ip link set clients mtu 1400");
+	for (int i = 0; i < 2; i++)
+		lab_must(&s.lab, "c1", "bulk " SITE_VIP4 ":9000");
+	out = lab_must(&s.lab, "lb1", "poise stats web");
+	cr_assert(strstr(out, "icmp-error-routed"), "%s", out);
+	lab_down(&s.lab);
+}
