@@ -261,8 +261,9 @@ $(B)/bench/chain/chain: %: %.o $(addprefix $(B)/,tests/lab/endpoint.o bench/samp
 $(B)/bench/peers/report: %: %.o $(B)/bench/sample.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-bench-peers: all lab $(BENCHED) ## CPU a connection and a gigabyte: poise, nftables, HAProxy, nginx
+bench-peers: all lab $(BENCHED) $(CHAIN) ## CPU a connection and a gigabyte: poise, nftables, HAProxy, nginx
 	@B=$(B) bench/peers/run
+	@[ ! "$(IPVS)" ] || B=$(B) bench/peers/ipvs
 
 bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole path, against a no-op
 	@B=$(B) bench/chain/run

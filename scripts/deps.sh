@@ -53,6 +53,7 @@ gnuplot:gnuplot-nox
 perf:linux-perf
 nft:nftables
 haproxy:haproxy
+ipvsadm:ipvsadm
 /usr/lib/nginx/modules/ngx_stream_module.so:libnginx-mod-stream
 '
 [ "${1:-}" != bench ] || NEEDS+=$BENCH_NEEDS
