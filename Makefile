@@ -218,7 +218,7 @@ test-datapath: $(DATAPATH) ## Packets through the loaded program
 	@B=$(B) tests/run $(RUN_DATAPATH)
 
 # As many flows as were promised once: minutes, so not with every run.
-test-full: all lab $(addprefix $(B)/tests/,datapath/flood datapath/gauges e2e/flap e2e/many unit/nat_model)
+test-full: all lab $(addprefix $(B)/tests/,datapath/flood datapath/gauges e2e/attach e2e/flap e2e/many unit/nat_model)
 test-full: ## 16 M first packets, 17 M flows, 2,000 checks a second for ten minutes
 	@B=$(B) POISE_NAT_FLOWS=10000000 POISE_FLOOD=16 POISE_MIX=3 POISE_FULL=1 tests/run -t 900 $(filter-out all lab,$^)
 

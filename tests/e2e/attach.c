@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "loader/attach/attach.h"
@@ -182,20 +183,21 @@ Test(attach, the_file_gives_the_key)
 	instance_close(i);
 }
 
-#define REPLACEMENTS 100
+#define REPLACEMENTS 100 /* with POISE_FULL set; else a few */
+#define FEW	     15
 
 /* Each loads all programs: half a second of the verifier's on a machine that does nothing else. */
-Test(attach, a_hundred_replacements, .timeout = TEST_LONGEST)
+Test(attach, many_replacements, .timeout = TEST_LONGEST)
 {
 	struct instance *i;
+	int how = 0, replacements = getenv("POISE_FULL") ? REPLACEMENTS : FEW;
 	bool created;
-	int how = 0;
 
 	place_open(&place);
 	i = load(&created);
 	attach(i, "out", ATTACH_AUTO);
 	instance_close(i);
-	for (int k = 0; k < REPLACEMENTS; k++) {
+	for (int k = 0; k < replacements; k++) {
 		i = load(&created);
 		cr_assert(!created);
 		cr_assert(on_device(place.out, &how) == pinned_program(), "after %d", k);
@@ -425,22 +427,32 @@ static void load_and_attach(void)
 	_exit(0);
 }
 
-#define KILLS 26
-#define STEP_US                                                                                    \
-	2500 /* a load and attach takes some 60 ms here, most of it the clock's measurement */
+#define KILLS 16 /* spread over what a load and attach takes */
 
-/* Killed at any moment, the next one finds or makes all that is needed. */
-static void kill_at(unsigned int microseconds)
+static double now(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Killed after so long, or at its end; when that was. */
+static unsigned int kill_at(unsigned int microseconds)
+{
+	double begin = now();
 	pid_t child = fork();
 	int status;
 
 	if (!child)
 		load_and_attach();
 	cr_assert(child > 0);
-	usleep(microseconds);
-	kill(child, SIGKILL);
+	if (microseconds) {
+		usleep(microseconds);
+		kill(child, SIGKILL);
+	}
 	cr_assert(waitpid(child, &status, 0) == child);
+	return (unsigned int)((now() - begin) * 1e6);
 }
 
 static void expect_whole(unsigned int microseconds)
@@ -458,23 +470,28 @@ static void expect_whole(unsigned int microseconds)
 	instance_close(i);
 }
 
-Test(attach, killed_while_it_creates)
+/* Killed at any moment, the next one finds or makes all that is needed. */
+static void kill_often(bool anew)
 {
 	struct poise_error err = {0};
+	unsigned int whole, at;
 
 	place_open(&place);
-	for (unsigned int k = 0; k < KILLS; k++) {
-		kill_at(k * STEP_US);
-		expect_whole(k * STEP_US);
-		place_must(attach_reset(&place.where, &err), "attach_reset", &err);
+	whole = kill_at(0);
+	for (unsigned int k = 1; k <= KILLS; k++) {
+		if (anew)
+			place_must(attach_reset(&place.where, &err), "attach_reset", &err);
+		at = kill_at(whole / KILLS * k);
+		expect_whole(at);
 	}
+}
+
+Test(attach, killed_while_it_creates)
+{
+	kill_often(true);
 }
 
 Test(attach, killed_while_it_replaces)
 {
-	place_open(&place);
-	for (unsigned int k = 0; k < KILLS; k++) {
-		kill_at(k * STEP_US);
-		expect_whole(k * STEP_US);
-	}
+	kill_often(false);
 }

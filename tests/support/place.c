@@ -57,19 +57,33 @@ bool place_emulated(void)
 	return found;
 }
 
-void place_open(struct place *p)
+static void set_name(struct place *p, const char *name)
 {
-	memset(p, 0, sizeof(*p));
-	remove_stale();
-	snprintf(p->name, sizeof(p->name), PLACE_NAME, getpid());
+	snprintf(p->name, sizeof(p->name), "%s", name);
 	p->where.name = p->name;
 	snprintf(p->dir, sizeof(p->dir), "%s/%s/v%d", POISE_PIN_ROOT, p->name, POISE_ABI);
+}
+
+void place_open(struct place *p)
+{
+	char name[POISE_NAME_MAX];
+
+	memset(p, 0, sizeof(*p));
+	remove_stale();
+	snprintf(name, sizeof(name), PLACE_NAME, getpid());
+	set_name(p, name);
 	cr_assert(!unshare(CLONE_NEWNET), "cannot make a network namespace: %s", strerror(errno));
 	cr_assert(!system("ip link set lo up && ip link add out type veth peer name outpeer && "
 			  "ip link set out up && ip link set outpeer up"));
 	p->lo = if_nametoindex("lo");
 	p->out = if_nametoindex("out");
 	opened = p;
+}
+
+void place_keep(struct place *p, const char *name)
+{
+	set_name(p, name);
+	opened = NULL;
 }
 
 void place_cleanup(void)

@@ -20,6 +20,8 @@ struct place {
 
 void place_open(struct place *p);
 void place_cleanup(void);
+/* Takes the name of an instance that outlives the test: cleanup leaves it. */
+void place_keep(struct place *p, const char *name);
 
 /* True where the CPU is QEMU's emulation, some fifty times slower: tests that do a thing millions
  * of times do a part of it there. */

@@ -213,21 +213,66 @@ static void open_driver(struct rig *r)
 				       BPF_ANY));
 }
 
-void rig_open_with(struct rig *r, const char *yaml, const struct config_limits *limits)
+/* ---- opening and closing ----------------------------------------------------------------------*/
+
+/* What it was left with: services, what packets count of all members, and paths to devices that are
+ * gone. */
+static void forget_all(struct rig *r)
+{
+	struct instance *i = r->i;
+	const struct poise_meta *meta = i->meta;
+	struct poise_error err = {0};
+
+	place_must(instance_lock(i, &err), "lock", &err);
+	clear(r);
+	for (__u32 m = 1; m < meta->members; m++)
+		instance_set_nexthop(i, (__u16)m, 0);
+	instance_unlock(i);
+	memset(i->paths, 0, meta->paths * sizeof(*i->paths));
+	memset(i->counters, 0, (size_t)meta->cpus * meta->members * sizeof(*i->counters));
+	memset(i->loads, 0,
+	       (size_t)meta->cpus * poise_loads_row(meta->members) * sizeof(*i->loads));
+	memset(i->held, 0, meta->members * sizeof(*i->held));
+}
+
+/* One with these limits that was left by another test. */
+static bool find_kept(struct rig *r, const struct config_limits *limits)
+{
+	const unsigned char *byte = (const unsigned char *)limits;
+	char name[POISE_NAME_MAX];
+	__u32 hash = 0;
+
+	for (size_t n = 0; n < sizeof(*limits); n++)
+		hash = hash * 31 + byte[n];
+	snprintf(name, sizeof(name), "kept-rig-%08x", hash);
+	place_keep(&r->place, name);
+	if (instance_open(&r->i, &r->place.where, NULL))
+		return false;
+	forget_all(r);
+	return true;
+}
+
+static void make(struct rig *r, const struct config_limits *limits)
 {
 	struct config cfg = {
 		.has_limits = true, .limits = *limits, .has_hash_key = true, .hash_key = {1, 2}};
 	struct poise_error err = {0};
 	bool created;
 
-	if (r->i) {
-		configure(r, yaml);
-		return;
-	}
 	place_open(&r->place);
+	if (getenv(RIG_KEPT) && find_kept(r, limits))
+		return;
 	place_must(attach_load(&r->i, &r->place.where, &cfg, &created, &err), "attach_load", &err);
 	cr_assert(created, "%s was there already", r->i->dir);
-	open_driver(r);
+}
+
+void rig_open_with(struct rig *r, const char *yaml, const struct config_limits *limits)
+{
+	if (!r->i) {
+		make(r, limits);
+		r->cuts = r->i->meta->cuts;
+		open_driver(r);
+	}
 	configure(r, yaml);
 }
 
@@ -265,12 +310,14 @@ void rig_close(struct rig *r)
 	struct poise_error err = {0};
 
 	driver__destroy(r->driver);
+	r->i->meta->cuts = r->cuts; /* whoever is next has it as it was */
 	free(r->rest);
 	close(r->limits);
 	close(r->program);
 	config_free(r->cfg);
 	instance_close(r->i);
-	place_must(attach_reset(&r->place.where, &err), "attach_reset", &err);
+	if (!getenv(RIG_KEPT))
+		place_must(attach_reset(&r->place.where, &err), "attach_reset", &err);
 }
 
 /* ---- names ------------------------------------------------------------------------------------*/

@@ -22,6 +22,8 @@
 #include "maps/instance.h"
 #include "place.h"
 
+#define RIG_KEPT "POISE_RIG_KEPT"
+
 #define RIG_PATHS  6
 #define RIG_MTU	   1500
 #define RIG_NARROW 120 /* MTU of path 4 */
@@ -36,6 +38,7 @@ struct rig {
 	int program; /* the pinned prog_xdp */
 	int limits;  /* its limits of answers */
 	void *rest;  /* their value after a rest */
+	__u32 cuts;  /* meta's when it was opened */
 	struct driver *driver;
 };
 
@@ -47,9 +50,10 @@ struct rig {
 	}
 
 /* Makes the instance and configures it from YAML as in poise.yaml; one that is open is configured
- * anew, its flows forgotten (loading takes seconds where the kernel is emulated). Fails the test if
- * it cannot. A suite that opens rigs has .fini = place_cleanup, so that a test that fails leaves
- * none either. */
+ * anew, its flows forgotten (loading takes seconds where the kernel is emulated). So is one that an
+ * earlier test has left, if RIG_KEPT is in the environment: where tests run one by one on a machine
+ * that is thrown away. Fails the test if it cannot. A suite that opens rigs has .fini =
+ * place_cleanup, so that a test that fails leaves none either. */
 void rig_open(struct rig *r, const char *yaml);
 /* The same with limits of the test's own; rig_count is for those of rig_open. */
 void rig_open_with(struct rig *r, const char *yaml, const struct config_limits *limits);
