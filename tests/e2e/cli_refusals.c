@@ -252,7 +252,7 @@ Test(refusals, a_running_daemon_is_not_reset)
 	host_run(&h,
 		 "poised --instance $I --config %s/site.yaml --state %s/state >%s/log 2>&1 & "
 		 "echo $! > %s/pid; "
-		 "for n in {1..100}; do poise --instance $I status | grep -q 'poised *running' && "
+		 "for n in {1..600}; do poise --instance $I status | grep -q 'poised *running' && "
 		 "exit 0; sleep 0.1; done; cat %s/log >&2; exit 1",
 		 h.dir, h.dir, h.dir, h.dir, h.dir);
 	cr_assert_eq(h.status, 0, "%s", h.err);
