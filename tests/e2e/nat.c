@@ -13,7 +13,7 @@
 
 #include "tests/support/site.h"
 
-TestSuite(nat, .timeout = 120);
+TestSuite(nat, .timeout = TEST_LONGEST);
 
 /* ---- two services, one port -------------------------------------------------------------------*/
 

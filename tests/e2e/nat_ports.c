@@ -18,7 +18,7 @@
 #define SLOW  900000 /* us: a SYN that is sent again takes a second */
 #define TRIES 3
 
-TestSuite(nat_ports, .timeout = 180);
+TestSuite(nat_ports, .timeout = TEST_LONGEST);
 
 /* Of the requests in the load's log, how many took longer. */
 static long slow_ones(const struct site *s)

@@ -13,7 +13,7 @@
 
 #define BYTES 10485760
 
-TestSuite(nat_transfers, .timeout = 120);
+TestSuite(nat_transfers, .timeout = TEST_LONGEST);
 
 /* Ports of both virtual addresses by what they lead to. */
 #define TO_IPV4 9000
