@@ -312,6 +312,14 @@ static int check_nat(const struct config *cfg, struct poise_error *err)
 		return poise_fail(err, POISE_E_CONFLICT,
 				  "limits: nat-port-low %u is above nat-port-high %u", l->nat_low,
 				  l->nat_high);
+	if (l->nat_low >= POISE_PROBE_PORT) {
+		poise_fail(
+			err, POISE_E_CONFLICT,
+			"limits: nat-port-low %u leaves none: health checks are sent from ports %u "
+			"to %u",
+			l->nat_low, POISE_PROBE_PORT, POISE_PROBE_PORT + POISE_PROBE_PORTS - 1);
+		return poise_error_remedy(err, "choose one below them");
+	}
 	if (l->nat_groups)
 		return 0;
 	for (size_t i = 0; i < cfg->services; i++) {

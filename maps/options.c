@@ -427,8 +427,11 @@ const struct option poise_options[] = {
 	 .help = "The lowest port that packets of mode nat are sent from."},
 	{LIMIT(nat_high), .key = "nat-port-high", .type = OPTION_U32, .fallback = "65535", .min = 1,
 	 .max = POISE_PORTS - 1, .argument = "PORT",
-	 .help = "The highest. Ports in between that services listen on, that the host listens on, "
-		 "reserves or takes for connections of its own are left alone."},
+	 .help = "The highest. Ports in between that services listen on, that health checks are "
+		 "sent from "
+		 "(61440 to 65535), that the host listens on, reserves or takes for connections of "
+		 "its "
+		 "own are left alone."},
 	{LIMIT(reset_rate), .key = "reset-rate", .type = OPTION_U32, .fallback = "1000", .min = 1,
 	 .max = ANSWERS_MAX, .argument = "NUMBER",
 	 .help = "TCP resets that refuse connections, a second, of all CPUs; to one source a tenth "

@@ -39,6 +39,9 @@ static __u32 ports_wanted(const struct instance *i, __u64 wanted[POISE_PORT_WORD
 	for (__u32 port = 0; port < POISE_PORTS; port++)
 		if (port < meta->nat_low || port > meta->nat_high)
 			bar(wanted, port);
+	/* Of a flow from there an answer could not be told from that to a health check. */
+	for (__u32 n = 0; n < POISE_PROBE_PORTS; n++)
+		bar(wanted, POISE_PROBE_PORT + n);
 	for (__u32 id = 1; id < meta->services; id++) {
 		const struct poise_service_conf *conf = store_service(i, id);
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "probe_priv.h"
@@ -156,6 +157,16 @@ static void on_timer(uv_timer_t *timer)
 	release(p);
 }
 
+/* Behind its words: what the check did not show. */
+static void say_portless(struct probe *p)
+{
+	size_t used = strlen(p->result.words);
+
+	snprintf(p->result.words + used, sizeof(p->result.words) - used,
+		 "; directly: others have ports %u to %u", POISE_PROBE_PORT,
+		 POISE_PROBE_PORT + POISE_PROBE_PORTS - 1);
+}
+
 void probe_end(struct probe *p, bool good, const char *fmt, ...)
 {
 	va_list ap;
@@ -168,6 +179,8 @@ void probe_end(struct probe *p, bool good, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(p->result.words, sizeof(p->result.words), fmt, ap);
 	va_end(ap);
+	if (p->portless)
+		say_portless(p);
 	/* Some are the other side's: the name in a certificate. */
 	poise_printable(p->result.words);
 	/* Whoever calls may be deep in a library: done is called from the loop. */

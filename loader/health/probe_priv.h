@@ -56,6 +56,7 @@ struct probe {
 	struct probe_result result;
 	bool begun, ended;
 	bool looked;	   /* in vain, when the time was over */
+	bool portless;	   /* it goes directly, for want of a port for clients' way */
 	const char *doing; /* what the time-out would interrupt: "connect" */
 	uv_timer_t timer;
 	int handles;		   /* open handles of the loop; the probe goes with the last */

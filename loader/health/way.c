@@ -119,6 +119,7 @@ void probe_way(struct probe *p, int fd, int protocol)
 	if (path && path->vlans > VLANS_MAX)
 		return;
 	p->entry = take(p, fd);
+	p->portless = !p->entry;
 	if (!p->entry)
 		return;
 	fill(p, p->entry, protocol);

@@ -5,6 +5,7 @@
  * say what it is.
  */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,20 @@ Test(via_path, gue)
 	check_mode(&(struct site){.gue = true});
 }
 
+/* Somebody sits on the ports that a check would be sent from. */
+static void expect_no_port(void)
+{
+	pid_t sits = lab_serve(&site.lab, "lb1", "tests/lab/sit 61440 64");
+
+	lab_until(&site.lab, "lb1", SITE_SOON,
+		  "poise health test web %s | grep -q "
+		  "'good.*tcp connected.*; directly: others have ports 61440 to 65535'",
+		  site_backend(&site, 1, 4));
+	lab_stop(sits, SIGTERM);
+	lab_until(&site.lab, "lb1", SITE_SOON, "poise health test web %s | grep -q 'by the path'",
+		  site_backend(&site, 1, 4));
+}
+
 /* Others took the programs at TC away: checks go directly until poised has put them back. So does
  * whoever's address is of another family than all of the service's. */
 Test(via_path, directly_where_it_must)
@@ -174,6 +189,7 @@ Test(via_path, directly_where_it_must)
 	site_expect_shown(&site, "virtual address of the family of go directly");
 	lab_until(&site.lab, "lb1", SITE_SOON,
 		  "poise health test web 2001:db8:f::1 | grep -q 'good.*directly'");
+	expect_no_port();
 	lab_must(&site.lab, "lb1", "poise detach eth0");
 	lab_must(&site.lab, "lb1", "! tc filter show dev eth0 egress | grep poise");
 }

@@ -393,6 +393,11 @@ Test(config, translating_takes_ports)
 	cfg->limits.nat_low = 2000;
 	cfg->limits.nat_high = 1999;
 	expect_fault(POISE_E_CONFLICT, "limits: nat-port-low 2000 is above nat-port-high 1999");
+	cfg->limits.nat_low = 61440;
+	cfg->limits.nat_high = 65535;
+	expect_fault(POISE_E_CONFLICT,
+		     "limits: nat-port-low 61440 leaves none: health checks are sent "
+		     "from ports 61440 to 65535");
 }
 
 Test(config, a_service_needs_a_listener)
