@@ -90,7 +90,7 @@ struct poise_check_result {
 	__u8 by_path; /* it took clients' way */
 	__u8 spare0;
 	__u32 in_a_row; /* results like this one */
-	__u32 hold; /* ms that its last fall held it down; 0: forgotten */
+	__u32 hold;	/* ms that its last fall held it down; 0: forgotten */
 	char words[POISE_CHECK_TEXT];
 	__u64 held_until; /* CLOCK_REALTIME ns: good results make it up no sooner; 0: not held */
 };
