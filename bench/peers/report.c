@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report CSV: what run measured, as Markdown. A path's cost is the time that CPUs were busy in its
- * cell, less the same of the path without a balancer in the same repetition, over the connections
+ * report CSV: what run measured, as Markdown. A path's cost is the CPU time that its cell
+ * took, less the same of the path without a balancer in the same repetition, over the connections
  * or gigabytes. A cell in which a request failed or the generator was late counts for nothing, and
  * a peer with none left has no ratio.
  */
@@ -26,7 +26,7 @@
 struct cell {
 	char kind[WORD], path[WORD], is_void[WORD];
 	unsigned int rep;
-	double sent, warm_up, succeeded, warm_up_failed, p50, p99, connect, busy;
+	double sent, warm_up, succeeded, warm_up_failed, p50, p99, connect, cpu;
 };
 
 /* Of one path. */
@@ -54,7 +54,7 @@ static bool read_cells(const char *file)
 		if (sscanf(line, "%23[^,],%23[^,],%u,%lf,%lf,%lf,%lf,%23[^,],%lf,%lf,%lf,%lf",
 			   c->kind, c->path, &c->rep, &c->sent, &c->warm_up, &c->succeeded,
 			   &c->warm_up_failed, c->is_void, &c->p50, &c->p99, &c->connect,
-			   &c->busy) == 12) {
+			   &c->cpu) == 12) {
 			c++;
 			cells_count++;
 		}
@@ -94,7 +94,7 @@ static struct cost cost_of(const char *kind, const char *path)
 		p50[cost.n] = with->p50;
 		p99[cost.n] = with->p99;
 		connect[cost.n] = with->connect;
-		ms[cost.n++] = (with->busy - without->busy) / units;
+		ms[cost.n++] = (with->cpu - without->cpu) / units;
 	}
 	cost.range = sample_bootstrap(ms, cost.n, SEED);
 	cost.median = sample_median(ms, cost.n);
