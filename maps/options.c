@@ -65,17 +65,18 @@ const struct option poise_options[] = {
 	 .help = "How a new flow's backend is chosen: by a hash of its 5-tuple, or of its source "
 		 "address alone; in turn; by chance; by fewest flows, of all backends or the best "
 		 "of a few by chance; by chance, less often the slower. Where latency is "
-		 "measured (forward: nat) p2c heeds it too."},
+		 "measured (forward: nat, local) p2c heeds it too."},
 	{SERVICE(choices), .key = "choices", .type = OPTION_U8, .fallback = "auto", .zero = "auto",
 	 .min = POISE_CHOICES_MIN, .max = POISE_CHOICES_MAX, .argument = "auto|2..64",
 	 .help = "How many backends policy p2c draws for a new flow, to take the one of fewest "
 		 "flows; "
 		 "auto: 4, or all if there are fewer."},
 	{SERVICE(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "nat",
-	 .always_saved = true, .words = modes, .argument = "nat|l2|ipip|gue",
+	 .always_saved = true, .words = modes, .argument = "nat|local|l2|ipip|gue",
 	 .help = "How a packet reaches its backend: from an address of the balancer, through which "
-		 "the answer comes back; or, where the backend answers the client directly, by MAC "
-		 "rewrite on a shared network, or encapsulated in IP or in UDP."},
+		 "the answer comes back; by this host's own stack, to its containers and sockets; "
+		 "or, where the backend answers the client directly, by MAC rewrite on a shared "
+		 "network, or encapsulated in IP or in UDP."},
 	{SERVICE(table_size), .key = "table-size", .type = OPTION_TABLE_SIZE, .fallback = "auto",
 	 .always_saved = true, .min = TABLE_MIN, .max = TABLE_MAX, .argument = "auto|SIZE",
 	 .help = "Slots of the service's table; auto goes by the number of its backends."},
@@ -242,7 +243,7 @@ const struct option poise_options[] = {
 	 .help = "Live flows that this backend may have; as many as the service says by default."},
 	{BACKEND(forward), .key = "forward", .type = OPTION_ENUM, .fallback = "default",
 	 .set_offset = offsetof(struct poise_member_conf, forward_set), .words = modes,
-	 .argument = "nat|l2|ipip|gue",
+	 .argument = "nat|local|l2|ipip|gue",
 	 .help = "Forward mode of this backend; the service's by default."},
 	{BACKEND(admin), .key = "admin", .type = OPTION_ENUM, .fallback = "enabled",
 	 .words = admins, .argument = "enabled|draining|disabled",
@@ -330,7 +331,7 @@ const struct option poise_options[] = {
 	 .argument = "path|direct",
 	 .help = "How a check gets to its backend: as clients' packets do, in the forward mode and "
 		 "to the virtual address; or to the backend's own address, as everything else of "
-		 "this host. exec, mode nat, and a backend of another family than all of its "
+		 "this host. exec, modes nat and local, and a backend of another family than all of its "
 		 "service's addresses go directly in any case."},
 	{HEALTH(interval), .key = "interval", .type = OPTION_DURATION, .fallback = "2s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",
