@@ -3,14 +3,12 @@
  * Mode local: the backend is on this host, a container's or the host's own socket. A client's
  * packet gets its address and port, keeps its source, and passes to the host's stack, which knows
  * the way. The answer gets the service's address back where it leaves the host (local.bpf.c); it
- * finds the slot by a second link (links.h). All else is as in mode nat.
+ * finds the slot by a second link (links.h). All else is as in mode nat. local_send.h sends.
  */
 #ifndef POISE_BPF_LOCAL_H
 #define POISE_BPF_LOCAL_H
 
-#include "latency.h"
 #include "links.h"
-#include "translate.h"
 
 /* Any will do: a port of it is all that the slot's place says, and mostly stands for nothing. */
 static __always_inline answer_t local_group(__u64 hash)
@@ -41,35 +39,17 @@ static __always_inline void local_source(const struct poise_member *m, struct ta
 		*source = talk->client;
 }
 
-/* To the host's stack; XDP_*. */
-static __always_inline int local_send(struct xdp_md *ctx, __u32 at)
+/* Would the backend hear from itself? It has another's address then, the service's, and the flow is
+ * found as in mode nat. */
+static __always_inline bool local_hears_itself(const struct poise_member *m, const struct talk *t)
 {
-	struct poise_slot *s = slot_get(at);
-	struct poise_way *w = way_get(at);
-	struct poise_member *m;
-	struct rewrite is = {};
-	struct packet p = {};
-	__u32 header, member;
-	__u64 change;
+	return m->addr.q[1] == t->client.q[1] && m->addr.q[0] == t->client.q[0];
+}
 
-	if (!s || !w || !parse(ctx, &p))
-		return XDP_DROP;
-	member = POISE_WORD_MEMBER(ONCE(s->head));
-	m = member_get(member);
-	header = translate_header(ctx, &p);
-	if (!m || !header)
-		return drop(s->service, DROP(BROKEN));
-	sent_as(at, s, w, m, &is);
-	if (is.six != p.v6)
-		return drop(s->service, DROP(UNSUPPORTED));
-	if (UNLIKELY(latency_begins(&p, s, member)))
-		latency_open(ctx, at, member, LATENCY_HEADERS(&p));
-	change = rewrite_sum_not(&p.src, p.v6) + rewrite_sum_not(&p.dst, p.v6) + (__u32)~p.ports;
-	change += rewrite_sum(&is.src, p.v6) + rewrite_sum(&is.dst, p.v6) + is.ports;
-	if (!translate_ip(ctx, &p, p.l3, &is) || !translate_l4(ctx, &p, p.l3 + header, change, &is))
-		return drop(s->service, DROP(BROKEN));
-	count_packet(member, p.length);
-	return XDP_PASS;
+/* Has it, in the flow of this slot? */
+static __always_inline bool local_returns(const struct poise_slot *s, const struct poise_way *w)
+{
+	return w->source.q[1] == s->address.q[1] && w->source.q[0] == s->address.q[0];
 }
 
 /* Is the slot's flow one of mode local? */

@@ -132,11 +132,14 @@ static __always_inline __u16 nat_mtu(const struct nat *n, const struct poise_mem
 static __always_inline answer_t nat_group(struct nat *n, struct poise_member *m)
 {
 	n->sent.sent = 0;
-	if (m->mode == POISE_LOCAL) {
+	if (m->mode == POISE_LOCAL && !local_hears_itself(m, &n->talk)) {
 		local_source(m, &n->talk, &n->sent, &n->way.source);
 		return local_group(n->flow.hash);
 	}
-	nat_source(m, &n->way.source);
+	if (m->mode == POISE_LOCAL)
+		n->way.source = n->talk.address;
+	else
+		nat_source(m, &n->way.source);
 	if (!(n->way.source.q[0] | n->way.source.q[1]))
 		return DROP(NO_SOURCE);
 	return poise_port_group(&m->addr, sent_port(m, n->talk.ports),

@@ -30,8 +30,8 @@ static __always_inline __u32 back_find(const struct packet *p)
 		return 0;
 	head = ONCE(s->head);
 	m = member_get(POISE_WORD_MEMBER(head));
-	if (!m || m->mode == POISE_LOCAL || !slot_found(head) || m->service != s->service ||
-	    flow_is_udp(head) != (p->proto == IPPROTO_UDP))
+	if (!m || (m->mode == POISE_LOCAL && !local_returns(s, w)) || !slot_found(head) ||
+	    m->service != s->service || flow_is_udp(head) != (p->proto == IPPROTO_UDP))
 		return 0;
 	if (m->addr.q[1] != p->src.q[1] || m->addr.q[0] != p->src.q[0] ||
 	    sent_port(m, s->ports) != (p->ports & 0xffff) || w->source.q[1] != p->dst.q[1] ||
@@ -115,9 +115,9 @@ static __always_inline __u32 back_slot(const struct packet *p)
 	return at && s && back_plain(p, ONCE(s->head)) ? at : 0;
 }
 
-/* What a backend's packet becomes, and how it leaves: the next hop. */
-static __always_inline __u64 back_becomes(const struct poise_slot *s, const struct poise_way *w,
-					  struct poise_path *path, struct rewrite *is)
+/* How packets leave for the slot's client, the way its own came: the next hop. */
+static __always_inline __u64 back_way(const struct poise_slot *s, const struct poise_way *w,
+				      struct poise_path *path)
 {
 	path->ifindex = w->ifindex;
 	path->mtu = s->mtu;
@@ -128,11 +128,18 @@ static __always_inline __u64 back_becomes(const struct poise_slot *s, const stru
 	}
 	*(__u32 *)path->smac = w->mac12 << 16 | w->mac0;
 	*(__u16 *)(path->smac + 4) = w->mac12 >> 16;
+	return (__u64)w->mac5 << 32 | w->mac34;
+}
+
+/* What a backend's packet becomes, and how it leaves: the next hop. */
+static __always_inline __u64 back_becomes(const struct poise_slot *s, const struct poise_way *w,
+					  struct poise_path *path, struct rewrite *is)
+{
 	is->src = s->address;
 	is->dst = s->client;
 	is->ports = s->ports >> 16 | s->ports << 16;
 	is->six = s->client.q[0] || s->client.w[2] != bpf_htonl(0xffff);
-	return (__u64)w->mac5 << 32 | w->mac34;
+	return back_way(s, w, path);
 }
 
 /* Back to the client; XDP_*, or why not, which is negative. */

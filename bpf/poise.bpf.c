@@ -9,6 +9,7 @@
 #include "find.h"
 #include "forward.h"
 #include "address.h"
+#include "local_send.h"
 #include "nat_back.h"
 #include "nat_icmp46.h"
 #include "rare.h"
@@ -89,7 +90,7 @@ int poise_nat_closely(struct xdp_md *ctx)
 	return verdict;
 }
 
-/* A client's packet for a backend on this host (local.h). */
+/* A client's packet for a backend on this host (local_send.h). */
 SEC("xdp")
 int poise_local(struct xdp_md *ctx)
 {

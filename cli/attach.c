@@ -17,7 +17,8 @@ static const char *mode_word(enum attach_mode mode)
 	return option_word(option_find(OPTION_INTERFACE, "mode"), mode);
 }
 
-/* DEV, then `mode WORD` and `shared` in any order; `shared` may stand alone. */
+/* DEV, then `mode WORD`, `shared` and `inside` in any order; `shared` may stand alone, `inside` is
+ * `mode inside`. */
 static int take_interface(struct cli *c, struct config_interface *want)
 {
 	const char *dev = cli_need(c, "DEV"), *word;
@@ -30,8 +31,9 @@ static int take_interface(struct cli *c, struct config_interface *want)
 		return poise_fail(&c->error, POISE_E_NO_DEVICE, "no device \"%.32s\"", dev);
 	memcpy(want->device, dev, strlen(dev) + 1);
 	while ((word = args_take(&c->args))) {
-		const struct option *key = cli_key(c, OPTION_INTERFACE, word);
-		const char *value = args_peek(&c->args);
+		bool inside = !strcmp(word, "inside");
+		const struct option *key = cli_key(c, OPTION_INTERFACE, inside ? "mode" : word);
+		const char *value = inside ? word : args_peek(&c->args);
 		bool bare = key && !strcmp(key->key, "shared") &&
 			    (!value || (strcmp(value, "yes") && strcmp(value, "no")));
 
@@ -40,7 +42,11 @@ static int take_interface(struct cli *c, struct config_interface *want)
 		if (!bare && !value)
 			return cli_usage(c, "%s: its value is missing (%s)", key->key,
 					 key->argument);
-		if (option_set(key, want, bare ? "yes" : args_take(&c->args), &c->error))
+		if (option_set(key, want,
+			       bare	? "yes"
+			       : inside ? value
+					: args_take(&c->args),
+			       &c->error))
 			return -1;
 	}
 	return 0;

@@ -74,7 +74,7 @@ const struct cli_command cli_commands[] = {
 	 .about = "Exit status 3 if there is a difference; each is printed."},
 
 	{DEVICE, .name = "attach", .run = cmd_attach,
-	 .usage = "DEV [mode auto|native|generic] [shared]", .complete = "dk",
+	 .usage = "DEV [mode auto|native|generic] [shared] [inside]", .complete = "dk",
 	 .keys = OPTION_INTERFACE,
 	 .help = "Balances what comes in on a device; makes the instance if there is none."},
 	{DEVICE, .name = "detach", .run = cmd_detach, .usage = "DEV", .complete = "d", NO_KEYS,

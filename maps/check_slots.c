@@ -81,11 +81,14 @@ static __u64 link_at(const struct instance *i, __u32 at)
 			       __ATOMIC_ACQUIRE);
 }
 
-static bool is_local(const struct instance *i, __u64 head)
+/* Is it of mode local, and its answers are found by a link? */
+static bool is_local(const struct instance *i, __u32 at, __u64 head)
 {
+	const union poise_addr *source = &instance_ways(i, at, 1)->source;
 	__u32 id = POISE_WORD_MEMBER(head);
 
-	return id < i->meta->members && i->members[id].mode == POISE_LOCAL;
+	return id < i->meta->members && i->members[id].mode == POISE_LOCAL &&
+	       memcmp(source, &i->slots[at].address, sizeof(*source)) != 0;
 }
 
 /* Of what its packets become: answers of mode local are found by that. */
@@ -131,7 +134,7 @@ static const char *flow_wrong(const struct instance *i, __u32 at, __u64 head)
 	if (id < i->meta->members && i->members[id].service) {
 		if (i->members[id].service != i->slots[at].service)
 			return "has a flow of another service than its backend's";
-		if (is_local(i, head)) {
+		if (is_local(i, at, head)) {
 			if (!has_link(i, at, sent_hash_of(i, at, head)))
 				return "has a flow whose answers no link leads to it";
 		} else if (group_of(i, at, head) != at / POISE_PORTS) {
@@ -190,7 +193,7 @@ static const char *twin_wrong(const struct instance *i, __u32 at, __u32 slot)
 
 		if (!other || POISE_LINK_SLOT(other) >= i->meta->groups * POISE_PORTS)
 			continue;
-		if (POISE_LINK_SLOT(other) == slot && !is_local(i, head_of(i, slot)))
+		if (POISE_LINK_SLOT(other) == slot && !is_local(i, slot, head_of(i, slot)))
 			return "leads where another link leads";
 		if (same_flow(i, POISE_LINK_SLOT(other), slot))
 			return "leads to a flow that has another slot";
@@ -218,7 +221,7 @@ static const char *link_wrong(const struct instance *i, __u32 at)
 	if (!is_found(head) && POISE_WORD_STATE(head) != POISE_SLOT_REST)
 		return "leads to a port that has no flow";
 	if (!leads(i, at, link, hash_of(i, slot, head)) &&
-	    !(is_local(i, head) && leads(i, at, link, sent_hash_of(i, slot, head))))
+	    !(is_local(i, slot, head) && leads(i, at, link, sent_hash_of(i, slot, head))))
 		return "leads to the port of another flow";
 	return twin_wrong(i, at, slot);
 }

@@ -18,6 +18,7 @@ enum attach_mode {
 	ATTACH_AUTO = 0,
 	ATTACH_NATIVE,
 	ATTACH_GENERIC,
+	ATTACH_INSIDE, /* generic, where containers send: their checksums are unfinished */
 };
 
 struct config_interface {

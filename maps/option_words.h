@@ -54,6 +54,7 @@ static const struct option_word attach_modes[] = {
 	{.word = "auto", .value = ATTACH_AUTO},
 	{.word = "native", .value = ATTACH_NATIVE},
 	{.word = "generic", .value = ATTACH_GENERIC},
+	{.word = "inside", .value = ATTACH_INSIDE},
 	{0},
 };
 

@@ -292,9 +292,10 @@ const struct option poise_options[] = {
 	 .help = "A name that commands take in place of the address."},
 
 	{INTERFACE(mode), .key = "mode", .type = OPTION_ENUM, .fallback = "auto",
-	 .words = attach_modes, .argument = "auto|native|generic",
+	 .words = attach_modes, .argument = "auto|native|generic|inside",
 	 .help = "Where the program runs: in the driver, in the network stack, or in the driver if "
-		 "it can."},
+		 "it can; inside: in the stack, for containers that are clients of backends on "
+		 "this host."},
 	{INTERFACE(shared), .key = "shared", .type = OPTION_BOOL, .fallback = "no",
 	 .argument = "yes|no",
 	 .help = "Attach through libxdp's dispatcher, beside other XDP programs."},

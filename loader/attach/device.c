@@ -159,8 +159,10 @@ static int create(struct device *d, struct poise_error *err)
  * native mode again would interrupt traffic. */
 static bool suits(const struct device *d)
 {
+	enum attach_mode wanted = d->pin.wanted == ATTACH_INSIDE ? ATTACH_GENERIC : d->pin.wanted;
+
 	return d->old.shared == d->pin.shared &&
-	       (d->pin.wanted == ATTACH_AUTO || d->pin.wanted == attach_link_mode(d->ifindex));
+	       (wanted == ATTACH_AUTO || wanted == attach_link_mode(d->ifindex));
 }
 
 static int keep(struct device *d, struct poise_error *err)

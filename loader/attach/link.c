@@ -136,7 +136,7 @@ int attach_link_create(int prog_fd, unsigned int ifindex, struct attach_pin *p,
 	int fd, error;
 
 	p->why = 0;
-	if (p->wanted != ATTACH_GENERIC) {
+	if (p->wanted != ATTACH_GENERIC && p->wanted != ATTACH_INSIDE) {
 		*mode = ATTACH_NATIVE;
 		fd = create(prog_fd, ifindex, XDP_FLAGS_DRV_MODE);
 		if (fd >= 0)

@@ -19,6 +19,7 @@ static const char *const modes[] = {
 	[ATTACH_AUTO] = "auto",
 	[ATTACH_NATIVE] = "native",
 	[ATTACH_GENERIC] = "generic",
+	[ATTACH_INSIDE] = "inside",
 };
 
 #define MODES (sizeof(modes) / sizeof(modes[0]))

@@ -121,6 +121,11 @@ static const struct flight twice[] = {
 	 C4BR "| tcp 80 > 1234 SA"},
 	{"the SYN again has its port", C4 SYN ";" C4B SYN, IN, C4 SYN, XDP_PASS,
 	 S4 "| tcp 1234 > 8080 S seq 77"},
+	{"a backend that is its own client", C4 SYN, IN, "ip4 10.3.0.1 > 10.2.0.1 " SYN, XDP_TX,
+	 "eth lb > gw | ip4 10.2.0.1 > 10.3.0.1 ttl 63 | tcp 20001 > 8080 S seq 77"},
+	{"the answer to itself", C4 SYN ";ip4 10.3.0.1 > 10.2.0.1 " SYN, IN,
+	 "ip4 10.3.0.1 > 10.2.0.1 | tcp 8080 > 20001 SA", XDP_TX,
+	 "eth lb > gw | ip4 10.2.0.1 > 10.3.0.1 ttl 63 | tcp 80 > 1234 SA"},
 	{"no port for a third", C4 SYN ";" C4B SYN, IN, "ip4 10.1.0.10 > 10.2.0.1 " SYN, XDP_TX,
 	 "eth lb > gw | ip4 10.2.0.1 > 10.1.0.10 ttl 64 df | tcp 80 > 1234 RA seq 0 ack 78 win 0"},
 };
@@ -174,7 +179,7 @@ static bool fly(const struct flight *f)
 	rig_refill(&rig);
 	snprintf(words, sizeof(words), "%s", f->first ? f->first : "");
 	for (one = strtok_r(words, ";", &rest); one; one = strtok_r(NULL, ";", &rest))
-		cr_assert_eq(rig_send(&rig, one, NULL), XDP_PASS, "%s: %s", f->name, one);
+		cr_assert_geq(rig_send(&rig, one, NULL), XDP_PASS, "%s: %s", f->name, one);
 	frame_build(&in, f->packet);
 	verdict = f->way == IN ? rig_run(&rig, &in, &out) : leave(&in, &out);
 	frame_build(&expected, f->becomes ? f->becomes : f->packet);

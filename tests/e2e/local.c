@@ -158,3 +158,60 @@ Test(local, errors)
 	cr_assert(strstr(out, "icmp-error-routed"), "%s", out);
 	lab_down(&s.lab);
 }
+
+/* Containers as clients: of the others, behind the same bridge or not, and of themselves. */
+static void inside(const struct site *s, const char *at, const char *const *backend)
+{
+	char node[8];
+
+	for (int n = 0; n < PODS; n++) {
+		lab_must(&s->lab, "lb1", "poise backend disable web %s %s", backend[(n + 1) % PODS],
+			 backend[(n + 2) % PODS]);
+		lab_must(&s->lab, "lb1", "poise backend enable web %s", backend[n]);
+		for (int client = 0; client < PODS; client++) {
+			const char *out;
+
+			snprintf(node, sizeof(node), "p%d", client + 1);
+			out = lab_must(&s->lab, node, "bulk %s:9000 1000000", at);
+			cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+			if (client == n)
+				continue;
+			out = lab_must(&s->lab, node, "curl -s http://%s/who", at);
+			cr_assert(!strncmp(out, backend[client], strlen(backend[client])), "%s",
+				  out);
+		}
+	}
+}
+
+static void attach_inside(const struct site *s)
+{
+	const char *out;
+
+	for (int n = 1; n <= PODS; n++) {
+		out = lab_must(&s->lab, "lb1", "poise attach pod%d inside", n);
+		cr_assert(strstr(out, "generic mode"), "%s", out);
+	}
+}
+
+Test(local, inside_4)
+{
+	struct site s = {0};
+
+	up(&s);
+	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2 10.7.2.3");
+	attach_inside(&s);
+	inside(&s, SITE_VIP4, pods4);
+	lab_must(&s.lab, "lb1", "poise map check");
+	lab_down(&s.lab);
+}
+
+Test(local, inside_6)
+{
+	struct site s = {0};
+
+	up(&s);
+	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
+	attach_inside(&s);
+	inside(&s, "[" SITE_VIP6 "]", pods6);
+	lab_down(&s.lab);
+}
