@@ -104,6 +104,11 @@ Test(local, containers_4)
 	out = lab_must(&s.lab, "lb1", "poise stats web");
 	cr_assert(strstr(out, "reply-forwarded"), "%s", out);
 	lab_must(&s.lab, "lb1", "poise map check");
+	/* What would keep packets from them is told. */
+	lab_must(&s.lab, "lb1", "! poise status | grep -E 'rp_filter|ip_forward'");
+	lab_must(&s.lab, "lb1", "sysctl -qw net.ipv4.ip_forward=0 net.ipv4.conf.eth0.rp_filter=1");
+	lab_must(&s.lab, "lb1", "poise status | grep -F 'ipv4/ip_forward is 0'");
+	lab_must(&s.lab, "lb1", "poise status | grep -F 'eth0: rp_filter is 1'");
 	lab_down(&s.lab);
 }
 
