@@ -25,52 +25,50 @@ static void ask_from_5555(const struct site *s, int port)
 	cr_assert(strstr(out, "b1"), "%s", out);
 }
 
-Test(nat, the_same_client_port_through_two_services)
+static void through_two_services(struct site *s)
 {
-	struct site s = {.nat = true, .backends = 1};
 	const char *out;
 
-	site_up(&s);
-	site_attach(&s);
-	site_nat_service(&s, "one", 9001, "10.0.0.1:9000");
-	site_nat_service(&s, "two", 9003, "10.0.0.1:9000");
+	site_nat_service(s, "one", 9001, "10.0.0.1:9000");
+	site_nat_service(s, "two", 9003, "10.0.0.1:9000");
 	for (int k = 0; k < 2; k++) {
-		ask_from_5555(&s, 9001);
-		ask_from_5555(&s, 9003);
+		ask_from_5555(s, 9001);
+		ask_from_5555(s, 9003);
 	}
-	out = lab_must(&s.lab, "lb1", "poise flows client 198.51.100.1 | grep -c ':5555 '");
+	out = lab_must(&s->lab, "lb1", "poise flows client 198.51.100.1 | grep -c ':5555 '");
 	cr_assert_eq(atoi(out), 2, "%s", out);
-	out = lab_must(&s.lab, "lb1", "poise flows one | grep ':5555 '");
+	out = lab_must(&s->lab, "lb1", "poise flows one | grep ':5555 '");
 	cr_assert(strstr(out, "198.51.100.1:5555 > 192.0.2.10:9001 by 10.0.0.101:"), "%s", out);
-	lab_must(&s.lab, "lb1", "poise map check");
-	site_down(&s);
 }
 
 /* ---- errors -----------------------------------------------------------------------------------*/
 
-/* Ports of both virtual addresses: to port 9300 of b1's IPv4 address, and of its IPv6 address. */
-#define TO_IPV4 9100
-#define TO_IPV6 9106
-#define PORT	"9300"
+/* Ports of both virtual addresses: to b1's server, by IPv4 and by IPv6, and to its port 9300. */
+#define TO_IPV4	  9100
+#define TO_IPV6	  9106
+#define TO_LATE4  9300
+#define TO_LATE6  9306
+#define PORT	  "9300"
+#define LATE_SIZE 1400 /* of a datagram that fits but for its last link */
 
 static const struct pair {
 	const char *name, *vip, *vip_bare;
-	int port;
+	int echo, port;
 	const char *backend;
 	const char *nobody;	 /* what c1 is told of a port where nobody listens */
 	const char *nobody_late; /* what a server is told of a client that has gone */
-	int size;		 /* of datagrams to clients that fit but for their last link */
 	const char *too_big;	 /* what their server is told then */
 } pairs[] = {
-	{"4 to 4", SITE_VIP4, SITE_VIP4, TO_IPV4, "10.0.0.1", "icmp 3 3 from 192.0.2.10",
-	 "icmp 3 3 from 10.0.0.101", 1400, "icmp 3 4 from 10.0.0.101 mtu 1400"},
-	{"6 to 6", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV6, "[2001:db8:5::1]",
-	 "icmp 1 4 from 2001:db8:a::10", "icmp 1 4 from 2001:db8:5::101", 1400,
+	{"4 to 4", SITE_VIP4, SITE_VIP4, TO_IPV4, TO_LATE4, "10.0.0.1", "icmp 3 3 from 192.0.2.10",
+	 "icmp 3 3 from 10.0.0.101", "icmp 3 4 from 10.0.0.101 mtu 1400"},
+	{"6 to 6", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV6, TO_LATE6, "[2001:db8:5::1]",
+	 "icmp 1 4 from 2001:db8:a::10", "icmp 1 4 from 2001:db8:5::101",
 	 "icmp 2 0 from 2001:db8:5::101 mtu 1400"},
-	{"4 to 6", SITE_VIP4, SITE_VIP4, TO_IPV6, "[2001:db8:5::1]", "icmp 3 3 from 192.0.2.10",
-	 "icmp 1 4 from 2001:db8:5::101", 1400, "icmp 2 0 from 2001:db8:5::101 mtu 1420"},
-	{"6 to 4", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV4, "10.0.0.1",
-	 "icmp 1 4 from 2001:db8:a::10", "icmp 3 3 from 10.0.0.101", 1400,
+	{"4 to 6", SITE_VIP4, SITE_VIP4, TO_IPV6, TO_LATE6, "[2001:db8:5::1]",
+	 "icmp 3 3 from 192.0.2.10", "icmp 1 4 from 2001:db8:5::101",
+	 "icmp 2 0 from 2001:db8:5::101 mtu 1420"},
+	{"6 to 4", "[" SITE_VIP6 "]", SITE_VIP6, TO_IPV4, TO_LATE4, "10.0.0.1",
+	 "icmp 1 4 from 2001:db8:a::10", "icmp 3 3 from 10.0.0.101",
 	 "icmp 3 4 from 10.0.0.101 mtu 1380"},
 };
 
@@ -105,22 +103,17 @@ static void expect_late(const struct site *s, const struct pair *p, int size, co
 	cr_assert(strstr(out, says), "%s: %s: %s", p->name, says, out);
 }
 
-Test(nat, errors_reach_the_right_socket_on_both_ends)
+static void errors_on_both_ends(struct site *s)
 {
-	struct site s = {.nat = true, .backends = 1};
-
-	site_up(&s);
-	site_attach(&s);
-	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:" PORT);
-	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:" PORT);
+	site_nat_service(s, "late4", TO_LATE4, "10.0.0.1:" PORT);
+	site_nat_service(s, "late6", TO_LATE6, "[2001:db8:5::1]:" PORT);
 	for (size_t k = 0; k < PAIRS; k++) {
-		expect_nobody(&s, &pairs[k]);
-		expect_late(&s, &pairs[k], 100, pairs[k].nobody_late);
+		expect_nobody(s, &pairs[k]);
+		expect_late(s, &pairs[k], 100, pairs[k].nobody_late);
 	}
-	lab_must(&s.lab, "router", "ip link set clients mtu 1400");
+	lab_must(&s->lab, "router", "ip link set clients mtu 1400");
 	for (size_t k = 0; k < PAIRS; k++)
-		expect_late(&s, &pairs[k], pairs[k].size, pairs[k].too_big);
-	site_down(&s);
+		expect_late(s, &pairs[k], LATE_SIZE, pairs[k].too_big);
 }
 
 /* ---- what is nobody's -------------------------------------------------------------------------*/
@@ -135,31 +128,25 @@ static long tcp_count(const struct site *s, const char *node, const char *name)
 
 /* A backend goes on about flows that are over: the balancer's host refuses it, and no client hears
  * of it. */
-Test(nat, answers_to_dead_slots_go_to_the_host)
+static void dead_slots(struct site *s)
 {
-	struct site s = {.nat = true, .backends = 1};
 	long refused, heard;
 	pid_t held[2];
 
-	site_up(&s);
-	site_attach(&s);
-	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:9000");
-	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:9000");
-	held[0] = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV4);
-	held[1] = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV6);
-	lab_must(&s.lab, "lb1", "poise flows drop four && poise flows drop six");
-	refused = tcp_count(&s, "lb1", "OutRsts");
-	heard = tcp_count(&s, "c1", "InSegs");
-	site_unserve(&s, 1);
+	held[0] = lab_serve(&s->lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV4);
+	held[1] = lab_serve(&s->lab, "c1", "hold tcp " SITE_VIP4 ":%d 1", TO_IPV6);
+	lab_must(&s->lab, "lb1", "poise flows drop four && poise flows drop six");
+	refused = tcp_count(s, "lb1", "OutRsts");
+	heard = tcp_count(s, "c1", "InSegs");
+	site_unserve(s, 1);
 	/* The server's end is gone at once, and not when it has asked in vain for a quarter hour.
 	 */
-	lab_until(&s.lab, "b1", SITE_SOON,
+	lab_until(&s->lab, "b1", SITE_SOON,
 		  "! ss -Htan | grep ':9000 ' | grep -qvE 'LISTEN|TIME-WAIT'");
-	cr_assert_geq(tcp_count(&s, "lb1", "OutRsts"), refused + 2);
-	cr_assert_eq(tcp_count(&s, "c1", "InSegs"), heard, "a client heard of it");
+	cr_assert_geq(tcp_count(s, "lb1", "OutRsts"), refused + 2);
+	cr_assert_eq(tcp_count(s, "c1", "InSegs"), heard, "a client heard of it");
 	for (int k = 0; k < 2; k++)
 		lab_stop(held[k], SIGKILL);
-	site_down(&s);
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------*/
@@ -168,7 +155,17 @@ Test(nat, answers_to_dead_slots_go_to_the_host)
 #define FITS4 (1500 - 20 - 8 - 3)
 #define FITS6 (1500 - 40 - 8 - 3)
 
-Test(nat, datagrams_and_segments_of_every_size)
+static void every_size(struct site *s)
+{
+	for (size_t k = 0; k < PAIRS; k++)
+		lab_must(&s->lab, "c1", "sizes %s:%d %d", pairs[k].vip, pairs[k].echo,
+			 k ? FITS6 : FITS4);
+	lab_must(&s->lab, "lb1", "! poise stats | grep -E 'too-big|no-flow|unsupported'");
+}
+
+/* ---- all of that, in one lab ------------------------------------------------------------------*/
+
+Test(nat, a_backend_of_both_families)
 {
 	struct site s = {.nat = true, .backends = 1};
 
@@ -176,10 +173,11 @@ Test(nat, datagrams_and_segments_of_every_size)
 	site_attach(&s);
 	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:9000");
 	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:9000");
-	for (size_t k = 0; k < PAIRS; k++)
-		lab_must(&s.lab, "c1", "sizes %s:%d %d", pairs[k].vip, pairs[k].port,
-			 k ? FITS6 : FITS4);
-	lab_must(&s.lab, "lb1", "! poise stats | grep -E 'too-big|no-flow|unsupported'");
+	every_size(&s);
+	through_two_services(&s);
+	dead_slots(&s);
+	errors_on_both_ends(&s);
+	lab_must(&s.lab, "lb1", "poise map check");
 	site_down(&s);
 }
 

@@ -118,7 +118,7 @@ Test(nat_ports, that_run_short_are_told)
 	lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9000 | grep refused");
 	lab_must(&s.lab, "lb1", "poise stats web | grep no-port");
 	expect_said(&s, "poise stats", " 10  of 10 in use, 0 more rest, 1 refused");
-	expect_said(&s, "poise stats --json", "\"refused_total\": 1");
+	expect_said(&s, "poise stats --json", "\"refused_total\":1");
 	lab_stop(some, SIGTERM);
 	lab_stop(rest, SIGTERM);
 	site_down(&s);
