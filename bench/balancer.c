@@ -60,6 +60,8 @@ static const struct service services[] = {
 	{"auto6", ROW_AUTO6, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_IPIP, BALANCER_BACKENDS},
 	{"gue4", ROW_GUE4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_GUE, BALANCER_BACKENDS},
 	{"nat4", ROW_NAT4, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_NAT, BALANCER_BACKENDS},
+	{"nat46", ROW_NAT46, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_NAT, BALANCER_BACKENDS},
+	{"nat64", ROW_NAT64, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_NAT, BALANCER_BACKENDS},
 };
 
 #define CHOICES	     4 /* of p2c */
@@ -69,7 +71,8 @@ static int add_service(struct config *cfg, const struct service *s, struct poise
 {
 	struct config_service *svc = config_service_add(cfg, s->name, POISE_OWNER_HAND, err);
 	struct poise_listener_conf listener = {.port = htons(ROW_PORT), .proto = IPPROTO_TCP};
-	bool v6 = strchr(row_address(s->which), ':');
+	bool other = s->which == ROW_NAT46 || s->which == ROW_NAT64;
+	bool v6 = !strchr(row_address(s->which), ':') == other;
 	union poise_addr addr;
 	char text[64];
 

@@ -156,10 +156,26 @@ static double drive(const struct cpu *c, const struct row *row, int prog_fd, boo
 	return timed(c, frame, state->length, packets, verdict);
 }
 
+/* What a packet of that row becomes, so that it can be answered. */
+static int learn(const struct row *row, int prog_fd)
+{
+	__u8 in[ROW_FRAME_MAX], out[ROW_FRAME_MAX];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in, .data_out = out,
+		    .data_size_in = row_frame(row, false, in), .data_size_out = sizeof(out));
+
+	if (bpf_prog_test_run_opts(prog_fd, &opts))
+		return -1;
+	row_answer_to(out);
+	return 0;
+}
+
 int measure_warm(struct measure *m, const struct row *row, int prog_fd)
 {
 	__u32 verdict, packets = row->flows > ROUND_PACKETS ? row->flows : ROUND_PACKETS;
 
+	if (row->answers &&
+	    (measure_warm(m, row->answers, prog_fd) || learn(row->answers, prog_fd)))
+		return -1;
 	if (row->beside && measure_warm(m, row->beside, prog_fd))
 		return -1;
 	if (drive(&m->cpu[0], row, prog_fd, true, packets, &verdict) < 0)

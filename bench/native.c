@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 	struct poise_error err = {0};
 
 	for (size_t n = 0; n < rows_count; n++) {
-		if (rows[n].both)
-			continue; /* there is one CPU here */
+		if (rows[n].both || rows[n].answers)
+			continue; /* there is one CPU here, and nobody who answers */
 		if (argc < 3) {
 			puts(rows[n].name);
 		} else if (!strcmp(rows[n].name, argv[1])) {

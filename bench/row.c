@@ -66,22 +66,36 @@ static const struct row settled[POISE_POLICIES] = {
 static const struct row untimed = CHOICE("", POISE_LEAST_CONN, 1, NULL, 0, false, false);
 static const struct row untimed_nat = {.service = ROW_NAT4, .flows = 1 << 14};
 
+static const struct row answered = {.service = ROW_NAT4, .flows = 1};
+
 const int row_sizes[ROW_SIZES] = {1, 8, 256};
 
+/* What any packet costs: ratio to the no-op. */
+#define PACKET(name_, service_, flows_, syn_, growth_, required_)                                  \
+	{                                                                                          \
+		.name = name_, .service = service_, .flows = flows_, .syn = syn_,                  \
+		.growth = growth_, .required = required_                                           \
+	}
+
 const struct row rows[] = {
-	{"v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5, NULL, 0, false, false, false},
-	{"v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0, NULL, 0, false, false, false},
-	{"v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5, NULL, 0, false, false, false},
-	{"v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0, NULL, 0, false, false, false},
-	{"v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0, NULL, 0, false, false, false},
-	{"v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5, NULL, 0, false, false,
-	 false},
-	{"v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0, NULL, 0, false, false, false},
-	{"gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2, NULL, 0, false, false,
-	 false},
-	{"nat-established-1", ROW_NAT4, 1, false, 0, 3.2, NULL, 0, false, false, false},
-	{"nat-established-16K", ROW_NAT4, 1 << 14, false, 0, 0, NULL, 0, false, false, false},
-	{"not-ours", ROW_NOBODY, 1, false, 0, 1.3, NULL, 0, false, false, false},
+	PACKET("v4-established-1", ROW_AUTO4, 1, false, OUTER4, 2.5),
+	PACKET("v4-established-1M", ROW_AUTO4, 1 << 20, false, OUTER4, 3.0),
+	PACKET("v4-tracked-64K", ROW_ALWAYS4, 1 << 16, false, OUTER4, 7.5),
+	PACKET("v4-tracked-1M", ROW_ALWAYS4, 1 << 20, false, OUTER4, 8.0),
+	PACKET("v4-synflood-16M", ROW_AUTO4, 1 << 24, true, OUTER4, 3.0),
+	PACKET("v4-synflood-tracked-16M", ROW_ALWAYS4, 1 << 24, true, OUTER4, 8.5),
+	PACKET("v6-established-1", ROW_AUTO6, 1, false, OUTER6, 3.0),
+	PACKET("gue-established-1", ROW_GUE4, 1, false, OUTER4 + OUTER_UDP, 3.2),
+	PACKET("nat-established-1", ROW_NAT4, 1, false, 0, 3.2),
+	PACKET("nat-established-16K", ROW_NAT4, 1 << 14, false, 0, 0),
+	{.name = "nat-return-1",
+	 .service = ROW_NAT4,
+	 .flows = 1,
+	 .required = 3.2,
+	 .answers = &answered},
+	PACKET("nat-4-to-6-1", ROW_NAT46, 1, false, OUTER6 - OUTER4, 0),
+	PACKET("nat-6-to-4-1", ROW_NAT64, 1, false, OUTER4 - OUTER6, 0),
+	PACKET("not-ours", ROW_NOBODY, 1, false, 0, 1.3),
 	CHOOSE("maglev-8", POISE_MAGLEV, 1, 0), /* over itself: how far a figure may be trusted */
 	CHOOSE_OF("source-hash", POISE_SOURCE_HASH, -1, -1),
 	CHOOSE_OF("round-robin", POISE_ROUND_ROBIN, 8, 8),
@@ -107,14 +121,15 @@ const struct row rows[] = {
 	FADES("latency-aware", POISE_LATENCY_AWARE),
 };
 const size_t rows_count = sizeof(rows) / sizeof(rows[0]);
-const struct row row_bare_tunnel = {"(bare tunnel)", ROW_AUTO4, 1,    false, OUTER4, 0, NULL, 0,
-				    false,	     false,	false};
+const struct row row_bare_tunnel = {
+	.name = "(bare tunnel)", .service = ROW_AUTO4, .flows = 1, .growth = OUTER4};
 const struct row row_bare_balancer = {
-	"(bare balancer)", ROW_AUTO4, 1, false, OUTER4, 0, NULL, 0, false, false, false};
+	.name = "(bare balancer)", .service = ROW_AUTO4, .flows = 1, .growth = OUTER4};
 
 static const char *const addresses[ROW_CHOICES] = {
-	[ROW_AUTO4] = "192.0.2.1", [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
-	[ROW_GUE4] = "192.0.2.3",  [ROW_NAT4] = "192.0.2.4",	[ROW_NOBODY] = "192.0.2.9",
+	[ROW_AUTO4] = "192.0.2.1",   [ROW_ALWAYS4] = "192.0.2.2", [ROW_AUTO6] = "2001:db8::1",
+	[ROW_GUE4] = "192.0.2.3",    [ROW_NAT4] = "192.0.2.4",	  [ROW_NAT46] = "192.0.2.5",
+	[ROW_NAT64] = "2001:db8::4", [ROW_NOBODY] = "192.0.2.9",
 };
 
 const char *row_address(unsigned int service)
@@ -186,6 +201,25 @@ static size_t put_ip(const struct row *row, void *at)
 	return sizeof(ip);
 }
 
+/* Of IPv4, without options. */
+static __u8 answer[ROW_FRAME_MAX];
+
+void row_answer_to(const __u8 frame[ROW_FRAME_MAX])
+{
+	const size_t ip = ETH_HLEN, tcp = ip + sizeof(struct iphdr);
+	const size_t addresses = ip + offsetof(struct iphdr, saddr);
+	struct iphdr *header = (void *)(answer + ip);
+
+	memcpy(answer, frame, sizeof(answer));
+	memcpy(answer + addresses, frame + addresses + 4, 4);
+	memcpy(answer + addresses + 4, frame + addresses, 4);
+	memcpy(answer + tcp, frame + tcp + 2, 2);
+	memcpy(answer + tcp + 2, frame + tcp, 2);
+	header->ttl = 64;
+	header->check = 0;
+	header->check = checksum(header, sizeof(*header));
+}
+
 size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX])
 {
 	struct ethhdr eth = {
@@ -204,6 +238,10 @@ size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX])
 	};
 	size_t length = sizeof(eth);
 
+	if (row->answers) {
+		memcpy(frame, answer, sizeof(answer));
+		return sizeof(eth) + sizeof(struct iphdr) + sizeof(tcp) + ROW_PAYLOAD;
+	}
 	memset(frame, 0, ROW_FRAME_MAX);
 	memcpy(frame, &eth, sizeof(eth));
 	length += put_ip(row, frame + length);

@@ -19,6 +19,8 @@ enum row_service {
 	ROW_AUTO6,
 	ROW_GUE4,
 	ROW_NAT4,
+	ROW_NAT46, /* backends of the other family */
+	ROW_NAT64,
 	ROW_NOBODY,
 	ROW_CHOICES, /* from here on ROW_CHOICE */
 };
@@ -47,6 +49,8 @@ struct row {
 	bool chooses;
 	bool both; /* on two CPUs at once */
 	bool asks; /* each packet ends a request (PSH), so that latency may be taken by it */
+	/* Its packets are a backend's answers to that row's, which is of mode nat and one flow. */
+	const struct row *answers;
 };
 
 #define ROW_PER_FLOW 2 /* packets of a flow of rows that choose */
@@ -61,6 +65,8 @@ extern const struct row row_bare_tunnel, row_bare_balancer;
 #define ROW_PAYLOAD   10
 #define ROW_FRAME_MAX 128
 size_t row_frame(const struct row *row, bool first, __u8 frame[ROW_FRAME_MAX]);
+/* What a packet of row->answers has become: from then on row_frame gives answers to that. */
+void row_answer_to(const __u8 frame[ROW_FRAME_MAX]);
 /* Where TCP's flags stand; only rows of choices ask. */
 unsigned int row_flags_at(void);
 /* Where in the frame the low 32 bits of the source address stand. */
