@@ -7,7 +7,8 @@
  * cap: who has the least load would get every flow, so it is admitted to as many that twice its
  * fair share comes of it, min(1, 2 x fair / q), q being the chance that the policy looks at it. The
  * cap outlasts the fade until the member's load first reaches the weighted mean of the pool
- * ("catching up"). Over is over: then packets see a member like any other.
+ * ("catching up"). Over is over: then packets see a member like any other. Latency-aware draws, and
+ * who was never timed counts as the fastest, not as faster: that needs no cap.
  *
  * A commit says who begins (poise_member_conf.fades) and derives the first share, so that no packet
  * finds the member without; poised moves the share on (instance_fade). What it does not keep up, a

@@ -309,6 +309,26 @@ Test(favour, latency_aware_shares_flows_by_the_square_of_latency)
 	}
 }
 
+/* Who was never timed counts as the fastest, but takes what it fades in by. */
+Test(favour, latency_aware_does_not_flood_who_fades_in)
+{
+	static const double ms[MEMBERS] = {4, 4, 4, 1};
+	struct poise_member *m;
+	unsigned int got[MEMBERS];
+
+	open_with("latency-aware");
+	feel(ms);
+	memset(&n.i->latencies[id_of(3)], 0, sizeof(n.i->latencies[0]));
+	favour_run(n.i, n.cfg, NS, true);
+	m = &n.i->members[id_of(3)];
+	m->live |= POISE_L_FADING;
+	m->fade = 65536 / 10;
+	m->fade_until = ~0u >> 2;
+	choose(FLOWS, false, got);
+	cr_expect_float_eq(got[3] / (double)FLOWS, 0.1 / 3.1, 0.01, "%u", got[3]);
+	native_close(&n);
+}
+
 /* One that takes 20 ms beside 1, 2 and 5 ms gets what its square says and no more; one that is
  * waited for gets nothing. */
 Test(favour, latency_aware_sends_the_slowest_next_to_nothing)
