@@ -5,9 +5,9 @@
  * backend that does, and brings a byte, ends it. A bit of the flow's slot says that there is a
  * note.
  *
- * The clock is read at the start and the end alone, and a start is one a jiffy. A request begins
- * with its last segment, which TCP marks by PSH: acknowledgements are not looked at any further.
- * What is sent again is not timed anew, for the client has waited since it was sent first.
+ * The clock is read at the start and the end alone, and starts are about one a jiffy. A request
+ * begins with its last segment, which TCP marks by PSH: acknowledgements are not looked at any
+ * further. What is sent again is not timed anew, for the client has waited since it was sent first.
  */
 #ifndef POISE_BPF_LATENCY_H
 #define POISE_BPF_LATENCY_H
@@ -32,7 +32,7 @@ struct timing {
 	__u32 at;  /* the slot */
 	__u32 t0;  /* ticks */
 	__u32 ack; /* what the answer acknowledges at least; UDP: 0 */
-	__u32 spare;
+	__u32 of;  /* requests that it stands for */
 };
 
 struct {
@@ -94,52 +94,83 @@ static __always_inline struct poise_latency *latency_of(__u32 member)
 	return bpf_map_lookup_elem(&latencies, &member);
 }
 
+#define LATENCY_SKIPS 0x7fff
+#define LATENCY_SINCE 0xfff0
+#define LATENCY_REST  2	 /* jiffies without a sample: fewer are skipped */
+#define LATENCY_ANEW  64 /* none are: it is not as it was */
+
+/* One more that could be timed. How many came since the last one that was, if it is time again; 0:
+ * it is not. */
+static __always_inline __u32 latency_due(struct poise_turn *t)
+{
+	__u32 since = t->since;
+
+	if (LIKELY(since < LATENCY_SINCE))
+		t->since = ++since;
+	return since > t->skips || (__u32)bpf_jiffies64() - t->jiffy > LATENCY_ANEW ? since : 0;
+}
+
+/* It is timed. For how many it stands. */
+static __always_inline __u32 latency_turn(struct poise_turn *t)
+{
+	__u32 now = bpf_jiffies64(), since = t->since, skips = t->skips;
+
+	if (now == t->jiffy)
+		skips = (2 * skips + 1) & LATENCY_SKIPS;
+	else if (now - t->jiffy > LATENCY_REST)
+		skips = now - t->jiffy > LATENCY_ANEW ? 0 : skips >> 1;
+	t->jiffy = now;
+	t->skips = skips;
+	t->since = 0;
+	return since ? since : 1;
+}
+
 /* Is the time of this packet of a client to be taken? */
 static __always_inline bool latency_begins(const struct packet *p, const struct poise_slot *s,
 					   __u32 member)
 {
 	struct poise_counter *c;
-	__u64 now;
 
-	if (ONCE(s->head) & POISE_SLOT_TIMED ||
-	    !(p->proto == IPPROTO_UDP || p->tcp & (TCP_SYN | TCP_PSH)))
+	if (!(p->proto == IPPROTO_UDP || p->tcp & (TCP_SYN | TCP_PSH)))
 		return false;
 	c = count_line(member);
-	now = bpf_jiffies64();
-	if (!c || c->timed[latency_kind(p->tcp)] == now)
-		return false;
-	c->timed[latency_kind(p->tcp)] = now;
-	return true;
+	return c && latency_due(&c->timed[latency_kind(p->tcp)]) &&
+	       !(ONCE(s->head) & POISE_SLOT_TIMED);
 }
 
 /* What the answer to a client's packet acknowledges at least; false: it is not to be timed. */
-static __always_inline bool latency_acked(struct xdp_md *ctx, __u32 headers, __u32 *ack)
+static __always_inline bool latency_acked(struct xdp_md *ctx, __u32 headers, __u32 *ack,
+					  __u32 *kind)
 {
 	struct latency_tcp tcp;
 
 	*ack = 0;
+	*kind = POISE_SAMPLE_REQUEST;
 	if (!(headers & LATENCY_TCP))
 		return true;
 	if (!latency_read(ctx, headers, &tcp))
 		return false;
 	*ack = tcp.seq + tcp.payload + !!(tcp.flags & TCP_SYN);
+	*kind = latency_kind(tcp.flags);
 	return tcp.payload || tcp.flags & TCP_SYN;
 }
 
 /* The time begins. Those who call have no more than 32 bytes of stack left for this. */
 __noinline int latency_open(struct xdp_md *ctx, __u32 at, __u32 member, __u32 headers)
 {
+	struct poise_counter *c = count_line(member);
 	struct poise_latency *l;
 	struct poise_slot *s;
 	struct timing *t;
 	__u64 head;
-	__u32 ack, now;
+	__u32 ack, now, kind;
 
-	if (!latency_acked(ctx, headers, &ack))
+	if (!latency_acked(ctx, headers, &ack, &kind))
 		return 0;
 	t = timing_of(at);
-	if (!t)
+	if (!t || !c)
 		return 0;
+	t->of = latency_turn(&c->timed[kind & 1]);
 	now = (__u32)(bpf_ktime_get_ns() >> POISE_TICK_SHIFT) | 1; /* 0 says that nobody waits */
 	t->at = at;
 	t->t0 = now;
@@ -176,15 +207,16 @@ static __always_inline void latency_average(struct poise_latency *l, __u32 kind,
 	}
 }
 
-/* Notes a sample. */
-static __always_inline void latency_put(struct poise_latency *l, __u32 kind, __u32 ticks, __u64 ns)
+/* Notes a sample, which stands for so many requests. */
+static __always_inline void latency_put(struct poise_latency *l, __u32 kind, __u32 ticks, __u32 of,
+					__u64 ns)
 {
 	__u32 bucket = poise_latency_bucket(ticks);
 
 	__sync_fetch_and_add(&l->samples[kind & (POISE_SAMPLE_ROOM - 1)], 1);
 	BOUND(bucket, 0xff);
 	if (kind == POISE_SAMPLE_REQUEST && bucket < POISE_LATENCY_BUCKETS)
-		__sync_fetch_and_add(&l->requests[bucket], 1);
+		__sync_fetch_and_add(&l->requests[bucket], of);
 	latency_average(l, kind, ticks, ns);
 }
 
@@ -204,7 +236,7 @@ __noinline int latency_close(struct xdp_md *ctx, __u32 at, __u32 headers)
 	struct timing *t = timing_of(at);
 	struct poise_latency *l;
 	__u64 head, ns;
-	__u32 t0;
+	__u32 t0, of;
 
 	if (!s || !t)
 		return 0;
@@ -213,6 +245,7 @@ __noinline int latency_close(struct xdp_md *ctx, __u32 at, __u32 headers)
 	if (!l || !(head & POISE_SLOT_TIMED))
 		return 0;
 	t0 = ONCE(t->t0);
+	of = ONCE(t->of);
 	if (ONCE(t->at) == at && headers & LATENCY_TCP &&
 	    (!latency_read(ctx, headers, &tcp) || !latency_ends(&tcp, t)))
 		return 0;
@@ -223,7 +256,7 @@ __noinline int latency_close(struct xdp_md *ctx, __u32 at, __u32 headers)
 	if (tcp.flags & (TCP_RST | TCP_FIN) && !tcp.payload)
 		return 0;
 	ns = bpf_ktime_get_ns();
-	latency_put(l, latency_kind(tcp.flags), (__u32)(ns >> POISE_TICK_SHIFT) - t0, ns);
+	latency_put(l, latency_kind(tcp.flags), (__u32)(ns >> POISE_TICK_SHIFT) - t0, of, ns);
 	return 0;
 }
 

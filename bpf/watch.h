@@ -32,7 +32,9 @@
 		*/
 #define WATCH_TIMES 8
 #define WATCH_MORE  4000u /* more of the answer */
-#define WATCH_SEES  16	  /* packets: who uploads costs no more than others */
+#define WATCH_ASIDE                                                                                \
+	16 /* while one is watched, one of so many others, or one a jiffy, asks if that is over */
+#define WATCH_SEES 16 /* packets: who uploads costs no more than others */
 
 enum watch_step {
 	WATCH_SYN,
@@ -49,7 +51,8 @@ struct watch {
 	__u32 took;  /* ticks, once answered */
 	__u32 ack;   /* what the client had when it asked */
 	__u32 end;   /* of the request, in its sequence */
-	__u32 seen;  /* packets */
+	__u16 seen;  /* packets */
+	__u16 of;    /* requests that it stands for */
 };
 
 /* By member. Not pinned. */
@@ -70,7 +73,7 @@ static __always_inline bool watch_sees(const struct packet *p, const struct pois
 				       __u32 member)
 {
 	struct poise_counter *c;
-	__u64 now;
+	__u32 since;
 
 	if (LIKELY(!(m->flags & POISE_F_WATCHED)))
 		return false;
@@ -79,11 +82,9 @@ static __always_inline bool watch_sees(const struct packet *p, const struct pois
 	if (!(p->tcp & (TCP_SYN | TCP_PSH)))
 		return false;
 	c = count_line(member);
-	now = bpf_jiffies64();
-	if (!c || c->timed[latency_kind(p->tcp)] == now)
-		return false;
-	c->timed[latency_kind(p->tcp)] = now;
-	return true;
+	since = c ? latency_due(&c->timed[latency_kind(p->tcp)]) : 0;
+	return since && (!ONCE(m->watched) || !(since % WATCH_ASIDE) ||
+			 since <= (__u32)bpf_jiffies64() - c->timed[latency_kind(p->tcp)].jiffy);
 }
 
 /* A request has gone out, or more of it. */
@@ -172,7 +173,7 @@ static __always_inline bool watch_answered(struct watch *w, struct poise_latency
 	w->since = now;
 	l->waits = 0;
 	if (tcp->ack - w->ack > WATCH_SEGMENT)
-		latency_put(l, POISE_SAMPLE_REQUEST, w->took, ns);
+		latency_put(l, POISE_SAMPLE_REQUEST, w->took, w->of, ns);
 	else if (tcp->payload || tcp->flags & (TCP_FIN | TCP_RST))
 		watch_short(l, w->took, now, ns);
 	else
@@ -207,7 +208,7 @@ static __always_inline bool watch_goes_on(struct watch *w, struct poise_latency 
 		return tcp->flags & TCP_RST;
 	default:
 		if (tcp->ack - w->ack > WATCH_SEGMENT)
-			latency_put(l, POISE_SAMPLE_REQUEST, w->took, ns);
+			latency_put(l, POISE_SAMPLE_REQUEST, w->took, w->of, ns);
 		else if (tcp->payload || tcp->flags & (TCP_FIN | TCP_RST))
 			watch_short(l, w->took, now, ns);
 		else
@@ -221,9 +222,12 @@ static __always_inline void watch_begins(struct poise_member *m, struct watch *w
 					 struct poise_latency *l, const struct latency_tcp *tcp,
 					 __u32 member, __u32 tag, __u32 now, __u64 ns)
 {
+	struct poise_counter *c = count_line(member);
 	__u32 was = ONCE(m->watched);
 	bool syn = tcp->flags & TCP_SYN;
 
+	if (!c)
+		return;
 	if (!syn && (!tcp->payload || (l->known && now - l->known < WATCH_SECOND)))
 		return;
 	if (was && w->member == member && !watch_yields(w, l, now, ns))
@@ -236,6 +240,7 @@ static __always_inline void watch_begins(struct poise_member *m, struct watch *w
 	w->since = now;
 	w->trip = 0;
 	w->seen = 0;
+	w->of = latency_turn(&c->timed[latency_kind(tcp->flags)]);
 	if (!syn)
 		watch_asks(w, l, tcp, now);
 }

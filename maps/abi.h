@@ -438,6 +438,13 @@ enum poise_fragment_state {
 	POISE_FRAGMENT_ENDED, /* the same, and the last was seen */
 };
 
+/* Of so many requests, or connections, that could be timed, one is. */
+struct poise_turn {
+	__u32 jiffy; /* when the last one was */
+	__u16 skips; /* so many are not, at least */
+	__u16 since; /* so many came since */
+};
+
 /* ---- counters: line [cpu * meta.members + member], written by that CPU's programs
  * --------------*/
 struct poise_counter {
@@ -445,7 +452,7 @@ struct poise_counter {
 	__u64 bytes;  /* of IP packets as they came */
 	__u64 opened; /* and closed: POISE_COUNT of them is the number */
 	__u64 closed;
-	__u64 timed[2];		     /* jiffy of the last sample of each kind (latency.h) */
+	struct poise_turn timed[2];  /* by kind of sample (latency.h) */
 	__u32 signal[POISE_SIGNALS]; /* what became of flows, modulo 2^32 */
 };
 

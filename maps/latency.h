@@ -5,7 +5,9 @@
  *
  * Times are in ticks of 1,024 ns, ages in units of 2^20 ns: what shifts make of the kernel's clock.
  * All CPUs share a backend's lines, for a request and its answer need not meet at one CPU, and few
- * are timed: of each kind one a jiffy, backend and CPU at most.
+ * are timed: of each kind about one a jiffy, backend and CPU. Which one is told by counting them
+ * (struct poise_turn): the first of a jiffy would have found others waiting before it less often
+ * than most do. In the buckets it counts for all that came since the one before.
  */
 #ifndef POISE_LATENCY_H
 #define POISE_LATENCY_H
@@ -50,7 +52,8 @@ struct poise_latency {
 	__u32 spare[2];
 	__u64 peak[POISE_SAMPLE_ROOM]; /* poise_peak_next(); 0: none yet */
 	__u64 samples[POISE_SAMPLE_ROOM];
-	__u32 requests[POISE_LATENCY_BUCKETS]; /* modulo 2^32 */
+	__u32 requests[POISE_LATENCY_BUCKETS]; /* modulo 2^32; those not timed as the next that was
+						*/
 };
 
 POISE_ASSERT_SIZE(struct poise_latency, 128 + 4 * POISE_LATENCY_BUCKETS);

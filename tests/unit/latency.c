@@ -278,17 +278,40 @@ Test(latency_nat, an_acknowledgement_asks_nothing)
 	cr_assert_eq(line()->waits, 0);
 }
 
-Test(latency_nat, one_a_jiffy_is_timed)
+/* Twice in a jiffy is once too often: then every other is, every fourth, and so on. */
+Test(latency_nat, few_of_a_jiffy_are_timed)
 {
 	for (__u32 k = 0; k < 10; k++) {
 		asks(2000 + k, "S seq 77");
 		answers("SA seq 99 ack 78");
 	}
-	cr_assert_eq(line()->samples[POISE_SAMPLE_CONNECT], 1);
+	cr_assert_eq(line()->samples[POISE_SAMPLE_CONNECT], 4);
 	pass(1);
 	asks(3000, "S seq 77");
-	answers("SA seq 99 ack 78");
-	cr_assert_eq(line()->samples[POISE_SAMPLE_CONNECT], 2);
+	cr_assert_eq(line()->waits, 0);
+	pass(65);
+	asks(3001, "S seq 77");
+	cr_assert_neq(line()->waits, 0, "after a while the next is");
+}
+
+/* What is not timed counts as the next that is. */
+Test(latency_nat, those_timed_stand_for_all)
+{
+	__u64 sum = 0;
+
+	for (__u32 k = 0; k < 1000; k++) {
+		asks(5000 + k, "S seq 77");
+		answers("SA seq 99 ack 78");
+		asks(5000 + k, "PA seq 78 ack 100 | data 20");
+		answers("PA seq 100 ack 98 | data 10");
+		if (k % 50 == 49)
+			pass(1);
+	}
+	for (__u32 b = 0; b < POISE_LATENCY_BUCKETS; b++)
+		sum += line()->requests[b];
+	cr_assert(sum <= 1000 && sum > 900, "%llu", sum);
+	cr_assert_lt(line()->samples[POISE_SAMPLE_REQUEST], 100, "%llu",
+		     line()->samples[POISE_SAMPLE_REQUEST]);
 }
 
 Test(latency_nat, a_reset_is_no_answer)
