@@ -54,7 +54,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -289,6 +289,9 @@ $(B)/bench/pick $(B)/bench/stats: %: %.o
 bench-tail: all lab $(BENCHED) ## Latency where some backends are slow (QUICK=1: 2 min)
 	@B=$(B) bench/tail/run
 	@[ "$(QUICK)$(KIND)" ] || B=$(B) KIND=kept SCENARIOS="0 1 2" REPS=3 bench/tail/run
+
+bench-told: all lab $(BENCHED) ## Is the latency that poise tells the one that servers log (2 min)
+	@B=$(B) bench/tail/told
 
 bench-capacity: all lab $(BENCHED) ## How many clients are served (RAMP=, WINDOW=, MIX=, SLO_P99=)
 	@B=$(B) bench/capacity/run
