@@ -269,7 +269,7 @@ bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole pa
 	@B=$(B) bench/chain/run
 
 # With everything that its steps need.
-bench-report: all lab $(BENCHED) $(CHAIN) $(SUITES) $(BENCH) ## Measure all (20 quiet minutes), write BENCHMARKS.md (STEPS=)
+bench-report: all lab $(BENCHED) $(CHAIN) $(or $(SUITES),$(B)/bench/datapath) ## Measure all (20 quiet minutes), write BENCHMARKS.md (STEPS=)
 	@B=$(B) bench/report/run
 
 bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
