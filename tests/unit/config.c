@@ -378,6 +378,25 @@ Test(config, all_backends_are_translated_or_none)
 		     "service \"web\": track off: forward nat goes by the records of flows");
 }
 
+Test(config, local_backends)
+{
+	struct config_service *svc = valid_service();
+
+	found(svc, "10.0.0.1")->conf.forward = POISE_LOCAL;
+	found(svc, "10.0.0.1")->conf.forward_set = 1;
+	expect_fault(POISE_E_CONFLICT,
+		     "service \"web\": backend 10.0.0.1: forward local beside the "
+		     "service's forward l2");
+	svc->conf.forward = POISE_NAT;
+	expect_valid();
+	listen_on(svc, "[2001:db8::80]:80", NULL);
+	expect_fault(POISE_E_CONFLICT,
+		     "service \"web\": backend 10.0.0.1: not of the family of listener "
+		     "[2001:db8::80]:80, and forward local keeps the client's address");
+	found(svc, "10.0.0.1")->conf.forward = POISE_NAT;
+	expect_valid();
+}
+
 Test(config, translating_takes_ports)
 {
 	struct config_service *svc = valid_service();
