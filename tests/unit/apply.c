@@ -463,8 +463,7 @@ static void draw_option(const struct option *o, void *obj)
 
 		for (unsigned int skip = draw(16); skip; skip--)
 			w = w[1].word ? w + 1 : o->words;
-		if (!w->later)
-			option_set(o, obj, w->word, NULL);
+		option_set(o, obj, w->word, NULL);
 		return;
 	}
 	case OPTION_BOOL: option_set(o, obj, draw(2) ? "yes" : "no", NULL); return;
