@@ -12,8 +12,9 @@
 #include "maps/option.h"
 #include "tests/support/store.h"
 
-#define MOST  5 /* backends */
-#define TABLE 61
+#define MOST	5 /* backends */
+#define TABLE	61
+#define NEXTHOP 0x0200000000aaull /* of any neighbour */
 
 /* ---- below and back ---------------------------------------------------------------------------*/
 
@@ -235,7 +236,7 @@ Test(min_up, below_it_is_not_usable)
 
 	store_change(i, add_web, 0);
 	for (__u32 m = 0; m < 4; m++)
-		instance_set_nexthop(i, (__u16)(rec(i)->extent[0].first + m), 1);
+		instance_set_nexthop(i, (__u16)(rec(i)->extent[0].first + m), NEXTHOP);
 	cr_assert_eq(instance_load(i, &cfg, NULL), 0);
 	cr_assert(instance_usable(i, cfg->service[0]));
 	store_change(i, set_up, 1);
