@@ -188,10 +188,10 @@ void check_ports(struct check *c)
 	const struct poise_meta *meta = c->i->meta;
 	__u32 services = meta->groups ? ports_wanted(c->i, wanted) : 0;
 	__u32 range = services ? POISE_PORT_RANGE(meta->nat_low, meta->nat_high) : 0;
+	__u32 local = meta->groups ? locals(c->i) : 0;
 
-	if (meta->groups && meta->locals != locals(c->i))
-		check_say(c, "meta", "backends of mode local are %u, not %u", meta->locals,
-			  locals(c->i));
+	if (meta->locals != local)
+		check_say(c, "meta", "backends of mode local are %u, not %u", meta->locals, local);
 	if (meta->nat_ports != range)
 		check_say(c, "meta", "ports of mode nat are 0x%08x, not 0x%08x", meta->nat_ports,
 			  range);

@@ -134,6 +134,7 @@ Test(fade, who_is_enabled_again)
 
 Test(fade, who_recovers)
 {
+	config_service_named(n.cfg, "load")->conf.health.type = POISE_CHECK_TCP;
 	set_health("10.3.0.1", POISE_HEALTH_UP); /* its first result: it was up before */
 	cr_assert_not(fades("10.3.0.1"));
 	set_health("10.3.0.1", POISE_HEALTH_DOWN);

@@ -69,7 +69,7 @@ static bool find_meta(size_t at, int bit)
 		return false;
 	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, heartbeat, cuts) ||
 	    IN(struct poise_meta, daemon_since, generic_mtu) ||
-	    IN(struct poise_meta, boot_file, boot_error))
+	    IN(struct poise_meta, boot_file, returns))
 		return false;
 	return true;
 }
@@ -101,6 +101,8 @@ static bool find_member(const struct instance *i, __u32 n, size_t at)
 	const struct poise_member *m = &i->members[n];
 	bool ashes = !m->service && m->addr.q[1];
 
+	if (IN(struct poise_member, watched, watched))
+		return false;
 	if (ashes)
 		return IN(struct poise_member, live, service) ||
 		       IN(struct poise_member, spare, spare);
