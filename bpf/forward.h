@@ -8,7 +8,7 @@
 #include "answer.h"
 #include "count.h"
 #include "cut.h"
-#include "member.h"
+#include "hop.h"
 #include "mode.h"
 #include "watch.h"
 
@@ -31,31 +31,21 @@ __noinline int forward_not(struct xdp_md *ctx, __u32 member, answer_t why, __u32
 static __always_inline int forward(struct xdp_md *ctx, const struct packet *p,
 				   const struct poise_member *m, __u32 member, bool answers)
 {
-	struct poise_path *path;
-	__u64 nexthop;
+	struct hop hop;
 	answer_t failed;
-	__u32 out;
 
 	if (!m)
 		return drop(p->service, DROP(BROKEN));
-	nexthop = ONCE(m->nexthop);
-	if (!nexthop)
-		return drop(p->service, DROP(NO_NEXT_HOP));
-	out = nexthop >> 48;
-	path = bpf_map_lookup_elem(&paths, &out);
-	if (!path)
-		return drop(p->service, DROP(BROKEN));
+	failed = hop_find(m, &hop);
+	if (failed)
+		return drop(p->service, failed);
 	if (answers && UNLIKELY(watch_sees(p, m, member)))
 		watch(ctx, member, watch_tag(p), LATENCY_HEADERS(p));
-	failed = forward_mode(ctx, p, m, path, nexthop);
+	failed = forward_mode(ctx, p, m, hop.path, hop.nexthop);
 	if (UNLIKELY(failed))
 		return answers ? forward_not(ctx, member, failed, ASKED(p)) : (int)failed;
 	count_packet(member, p->length);
-	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
-		return XDP_TX;
-	if (bpf_redirect_map(&devmap, out, XDP_DROP) == XDP_REDIRECT)
-		return XDP_REDIRECT;
-	return drop(p->service, DROP(BROKEN));
+	return hop_leave(ctx, &hop, p->service);
 }
 
 #endif

@@ -22,15 +22,22 @@
 #include "count.h"
 #include "member.h"
 
-/* Has this member, which has a limit, a place for a flow that has FLOW_*? */
+/* Has this member, which has a limit (most), a place for a flow that has FLOW_*? */
+static __always_inline bool hold_room(__u32 most, __u32 id, __u32 has)
+{
+	__u32 *count;
+
+	if (!(has & FLOW_NEW))
+		return true;
+	count = word_lookup(&held, id);
+	return !count || (poise_load)ONCE(*count) < (poise_load)most;
+}
+
 __noinline int hold_free(__u32 id, __u32 has)
 {
 	struct poise_member *m = member_get(id);
-	__u32 *count = word_lookup(&held, id);
 
-	if (!m || !count || !(has & FLOW_NEW))
-		return true;
-	return (poise_load)ONCE(*count) < (poise_load)ONCE(m->max_conns);
+	return !m || hold_room(ONCE(m->max_conns), id, has);
 }
 
 /* Has the member as many flows as it may? Only what is surely new is asked. A branch, and a call

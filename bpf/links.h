@@ -25,16 +25,6 @@ static __always_inline struct poise_bucket *link_bucket(__u64 hash)
 	return bpf_map_lookup_elem(&links, &at);
 }
 
-/* Who talks to whom, as the client's packets say; sent: as what they become does. */
-struct talk {
-	union poise_addr client;
-	union poise_addr address;
-	__u32 ports;
-	__u32 udp;
-	__u32 sent;
-	__u32 spare;
-};
-
 static __always_inline __u64 talk_hash(const struct talk *t)
 {
 	return poise_flow_hash(&t->client, &t->address, t->ports,

@@ -100,7 +100,7 @@ __noinline int load_admitted(struct flow *f, __u32 id)
 	if (!f)
 		return 0;
 	rec = service_record(f->service, f->record);
-	return rec && admitted(f, rec, id, member_get(id), id);
+	return rec && admitted_deep(f, rec, id, member_get(id), id);
 }
 
 /* Goes on to the first that is better, p->asked, or through some that are not. */

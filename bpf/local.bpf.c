@@ -78,7 +78,7 @@ static __always_inline bool local_read_ports(struct __sk_buff *skb, struct packe
 static __always_inline __u32 local_find(const union poise_addr *client,
 					const union poise_addr *backend, __u32 ports, bool udp)
 {
-	struct nat *n = nat_get(); /* the stack has no room */
+	struct scratch *n = scratch_get(); /* the stack has no room */
 	struct talk *t;
 	__u64 hash;
 	__u32 at = 0;

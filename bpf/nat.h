@@ -2,272 +2,25 @@
 /*
  * Mode nat, from the client to the backend: the packet goes on from an address of the balancer, by
  * a port that stands for the flow, so that the answer comes back here (nat_back.h) and a backend
- * needs nothing. Whom a new flow gets is asked as in every other mode (new_flow.h); that it has
- * begun stands in its slot (slots.h, links.h), and nowhere else.
+ * needs nothing. Here is whatever the flow is to be looked up for, moved on or begun
+ * (nat_begin.h); what changes nothing is sent by nat_send.h alone.
  *
- * All of it is a program of its own, which the pipeline jumps to: it begins anew, with the stack
- * and the verifier's patience to itself, for what a policy takes of either is about all there is.
+ * It is a program of its own, which the pipeline jumps to: it begins anew, with the stack and the
+ * verifier's patience to itself, for what a policy takes of either is about all there is.
  */
 #ifndef POISE_BPF_NAT_H
 #define POISE_BPF_NAT_H
 
 #include "answer.h"
-#include "latency.h"
-#include "links.h"
-#include "local.h"
-#include "new_flow.h"
-#include "translate.h"
+#include "nat_begin.h"
+#include "nat_send.h"
 
 #define NAT_TRIES 4 /* lost races before a packet is dropped */
-/* Beyond every reason: */
-#define NAT_AGAIN  (DROP_BIT | (POISE_REASON_SLOTS + 1)) /* look again */
-#define NAT_AFRESH (DROP_BIT | (POISE_REASON_SLOTS + 2)) /* a flow begins */
-
-/* What it takes to begin a flow: a line per CPU, as in scratch.h. */
-struct nat {
-	struct flow flow;
-	struct birth birth; /* or its end */
-	struct talk talk;
-	struct talk sent;     /* mode local: what it becomes, else sent.sent is 0 */
-	struct poise_way way; /* but for the source */
-	__u16 vlan[POISE_PATH_MAX_VLANS];
-	__u16 tpid[POISE_PATH_MAX_VLANS];
-	__u32 at; /* the slot, for POISE_TAIL_LOCAL */
-	__u32 spare;
-};
-
-/* [cpu]. Not pinned. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct nat);
-} nats SEC(".maps");
-
-static __always_inline struct nat *nat_get(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&nats, &cpu);
-}
-
-/* ---- where the client's frames come from ------------------------------------------------------*/
-
-/* Did this frame come the way that is known? */
-static __always_inline bool nat_way_is(struct xdp_md *ctx, const struct poise_way *w)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-
-	return data + ETH_HLEN <= end && w->ifindex == ctx->ingress_ifindex &&
-	       w->mac0 == *(__u16 *)data && w->mac12 == *(__u32 *)(data + 2) &&
-	       w->mac34 == *(__u32 *)(data + 6) && w->mac5 == *(__u16 *)(data + 10);
-}
-
-/* Notes in n which way this frame came. */
-static __always_inline void nat_way(struct xdp_md *ctx, struct nat *n, __u32 l3)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u16 *half = data;
-
-	n->vlan[0] = n->vlan[1] = n->tpid[0] = n->tpid[1] = 0;
-	if ((void *)(half + 11) > end)
-		return;
-	n->way.ifindex = ctx->ingress_ifindex;
-	n->way.mac0 = half[0];
-	n->way.mac12 = half[1] | (__u32)half[2] << 16;
-	n->way.mac34 = half[3] | (__u32)half[4] << 16;
-	n->way.mac5 = half[5];
-	if (l3 > ETH_HLEN) {
-		n->tpid[0] = half[6];
-		n->vlan[0] = half[7];
-	}
-	if (l3 > ETH_HLEN + sizeof(struct vlan_tag)) {
-		n->tpid[1] = half[8];
-		n->vlan[1] = half[9];
-	}
-}
-
-/* Answers go where the client's last packet came from: it may have another router by now. */
-static __always_inline void nat_way_put(struct nat *n, struct poise_slot *s, struct poise_way *w)
-{
-	w->ifindex = n->way.ifindex;
-	w->mac0 = n->way.mac0;
-	w->mac12 = n->way.mac12;
-	w->mac34 = n->way.mac34;
-	w->mac5 = n->way.mac5;
-	for (int i = 0; i < POISE_PATH_MAX_VLANS; i++) {
-		s->vlan[i] = n->vlan[i];
-		s->tpid[i] = n->tpid[i];
-	}
-}
-
-/* ---- a flow begins ----------------------------------------------------------------------------*/
-
-/* The address that packets to this member come from; all zero: there is none. */
-static __always_inline void nat_source(const struct poise_member *m, union poise_addr *source)
-{
-	__u32 at = ONCE(m->nexthop) >> 48;
-	struct poise_path *path = bpf_map_lookup_elem(&paths, &at);
-
-	source->q[0] = source->q[1] = 0;
-	if (!path)
-		return;
-	if (m->flags & POISE_F_V6)
-		*source = path->src6;
-	else if (path->src4)
-		source->q[1] = addr_mapped(path->src4);
-}
-
-/* What may come back to the client without being too big for it: known if it leaves by the device
- * that packets to the member leave by. */
-static __always_inline __u16 nat_mtu(const struct nat *n, const struct poise_member *m)
-{
-	__u32 at = ONCE(m->nexthop) >> 48;
-	struct poise_path *path = bpf_map_lookup_elem(&paths, &at);
-
-	return path && path->ifindex == n->way.ifindex ? path->mtu : 0;
-}
-
-/* The group of ports that the flow's is to be of, its source noted; or why there is none. */
-static __always_inline answer_t nat_group(struct nat *n, struct poise_member *m)
-{
-	n->sent.sent = 0;
-	if (m->mode == POISE_LOCAL && !local_hears_itself(m, &n->talk)) {
-		local_source(m, &n->talk, &n->sent, &n->way.source);
-		return local_group(n->flow.hash);
-	}
-	if (m->mode == POISE_LOCAL)
-		n->way.source = n->talk.address;
-	else
-		nat_source(m, &n->way.source);
-	if (!(n->way.source.q[0] | n->way.source.q[1]))
-		return DROP(NO_SOURCE);
-	return poise_port_group(&m->addr, sent_port(m, n->talk.ports),
-				n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
-				poise_groups, poise_key0, poise_key1);
-}
-
-/* Fills a slot for the flow, with this member, and publishes it: its place, or why there is none.
- */
-__noinline answer_t nat_open(struct nat *n, __u32 member, __u32 state, __u32 timeout)
-{
-	struct poise_member *m = member_get(member);
-	struct poise_slot *s;
-	struct poise_way *w;
-	__u64 head, filling;
-	__u32 at, group, taken;
-
-	if (!n || !m)
-		return DROP(BROKEN);
-	group = nat_group(n, m);
-	if (IS_DROP(group))
-		return group;
-	taken = slot_take(group, &n->birth);
-	at = taken & ~SLOT_ANEW;
-	s = slot_get(at);
-	w = way_get(at);
-	if (!at || !s || !w)
-		return DROP(NO_PORT);
-	if (UNLIKELY(taken & SLOT_ANEW))
-		links_drop(at, ONCE(s->head));
-	if (n->sent.sent && (n->way.source.q[0] | n->way.source.q[1])) {
-		n->sent.client = n->way.source;
-		n->sent.ports = (n->sent.ports & 0xffff0000) | bpf_htons(at % POISE_PORTS);
-	}
-	s->client = n->talk.client;
-	s->address = n->talk.address;
-	s->ports = n->talk.ports;
-	s->service = n->flow.service;
-	s->mtu = nat_mtu(n, m);
-	s->seq = n->birth.seq;
-	s->stamp = n->birth.stamp;
-	w->source = n->way.source;
-	nat_way_put(n, s, w);
-	filling = ONCE(s->head);
-	head = flow_word(n->talk.udp ? POISE_TAG_UDP : 0, member,
-			 stamp_low(state, timeout, n->flow.seconds));
-	head |= filling & ~(POISE_SLOT_FILLED - 1);
-	if (n->birth.stamped)
-		head |= POISE_SLOT_STAMPED;
-	if (state == POISE_FLOW_FIN)
-		head |= POISE_SLOT_FIN_CLIENT;
-	flow_swap(&s->head, filling, head,
-		  SWAP_FLOW | SWAP_SLOT | (n->flow.held ? SWAP_PLACED : 0));
-	return at;
-}
-
-static __always_inline answer_t nat_choose(struct flow *f, const struct poise_service_rec *rec)
-{
-	if (f->bound)
-		return f->bound;
-	if (f->kind == PACKET_SYN || f->kind == PACKET_UDP)
-		return new_flow(f, rec, 0);
-	return table_choose(f);
-}
-
-/* Does the flow begin because its member lets it go? */
-static __always_inline __u32 nat_moves(const struct nat *n, const struct poise_service_rec *rec,
-				       __u64 old)
-{
-	bool live = n->talk.udp ? flow_is_live(old) : POISE_WORD_STATE(old) == POISE_FLOW_NEW;
-
-	return live && !stamp_expired(old, slot_timeout(rec, old), n->flow.seconds) ? FLOW_MOVES
-										    : 0;
-}
-
-/* Links for both directions, if mode local needs the other. */
-static __always_inline enum recorded nat_links(struct nat *n, __u32 at)
-{
-	enum recorded recorded =
-		link_put(n->flow.hash, &n->talk, at, n->flow.service, n->flow.seconds);
-
-	if (recorded != RECORDED || !n->sent.sent)
-		return recorded;
-	return link_put(talk_hash(&n->sent), &n->sent, at, n->flow.service, n->flow.seconds);
-}
-
-/* A flow begins, in place of the one that has the slot `was` and this head, if that is not 0. */
-static __always_inline answer_t nat_begin(struct nat *n, const struct poise_service_rec *rec,
-					  __u32 was, __u64 old)
-{
-	__u32 state = flow_born(n->flow.kind), seconds = n->flow.seconds;
-	enum recorded recorded;
-	answer_t member, at;
-
-	if (!state)
-		return DROP(NO_FLOW);
-	n->flow.has = (n->flow.has & ~FLOW_MOVES) | nat_moves(n, rec, old);
-	if (UNLIKELY(n->flow.held)) /* by a try before this one */
-		hold_return(&n->flow);
-	member = nat_choose(&n->flow, rec);
-	if (IS_DROP(member))
-		return member;
-	at = nat_open(n, member, state, stamp_timeout(rec, state, n->talk.udp));
-	if (IS_DROP(at))
-		return at;
-	n->flow.held = 0;
-	if (was) {
-		link_drop(n->flow.hash, was);
-		if (was != at) /* when ports are short, its own may have been taken anew */
-			slot_rest(was, seconds);
-	}
-	recorded = nat_links(n, at);
-	if (recorded == RECORDED) {
-		new_flow_begun(&n->flow);
-		return at;
-	}
-	if (recorded != RECORD_WITHDRAWN)
-		slot_rest(at, seconds);
-	if (recorded != RECORD_FULL)
-		return NAT_AGAIN;
-	count_reason(n->flow.service, POISE_R_UNRECORDED);
-	return DROP(NO_PORT);
-}
 
 /* ---- a flow goes on ---------------------------------------------------------------------------*/
 
 /* The flow is over, since its backend is down (on-down reset): as track_reset. */
-static __always_inline answer_t nat_reset(struct nat *n, struct poise_slot *s, __u64 head)
+static __always_inline answer_t nat_reset(struct scratch *n, struct poise_slot *s, __u64 head)
 {
 	if (flow_is_live(head) &&
 	    !flow_swap(&s->head, head,
@@ -277,7 +30,7 @@ static __always_inline answer_t nat_reset(struct nat *n, struct poise_slot *s, _
 }
 
 /* What a client's packet makes of a head that stays its flow's. */
-static __always_inline __u64 nat_next(const struct nat *n, const struct poise_service_rec *rec,
+static __always_inline __u64 nat_next(const struct scratch *n, const struct poise_service_rec *rec,
 				      __u64 head, __u32 cell)
 {
 	/* The backend has reset it: what the client had sent before that brings nothing back. */
@@ -293,7 +46,7 @@ static __always_inline __u64 nat_next(const struct nat *n, const struct poise_se
 }
 
 /* Its slot, as it goes on; or NAT_*, or why it does not. */
-static __always_inline answer_t nat_go_on(struct nat *n, const struct poise_service_rec *rec,
+static __always_inline answer_t nat_go_on(struct scratch *n, const struct poise_service_rec *rec,
 					  __u32 at)
 {
 	struct poise_slot *s = slot_get(at);
@@ -330,7 +83,7 @@ static __always_inline answer_t nat_go_on(struct nat *n, const struct poise_serv
 }
 
 /* The slot of the packet's flow, which begins if need be; or why there is none. */
-__noinline answer_t nat_find(struct nat *n)
+__noinline answer_t nat_find(struct scratch *n)
 {
 	answer_t answer = NAT_AGAIN;
 	struct poise_service_rec *rec;
@@ -361,39 +114,6 @@ __noinline answer_t nat_find(struct nat *n)
 
 /* ---- the packet's way -------------------------------------------------------------------------*/
 
-/* The slot of an established flow that this packet does not change; 0: look closer. */
-static __always_inline __u32 nat_slot(struct xdp_md *ctx, const struct packet *p,
-				      const struct poise_service_rec *rec)
-{
-	bool udp = p->proto == IPPROTO_UDP;
-	struct poise_bucket *b = link_bucket(p->hash);
-	struct poise_slot *s;
-	struct poise_way *w;
-	__u64 word = 0, head;
-	__u32 at, low;
-
-	if (!b || p->ttl <= 1 || !packet_plain(p) || rec->flags & (POISE_S_RANGES | POISE_S_QUIC))
-		return 0;
-	for (int i = 0; i < POISE_BUCKET_WORDS; i++) {
-		word = ONCE(b->word[i]);
-		if (POISE_LINK_TAG(word) == POISE_LINK_TAG(p->hash))
-			break;
-	}
-	if (POISE_LINK_TAG(word) != POISE_LINK_TAG(p->hash))
-		return 0;
-	at = POISE_LINK_SLOT(word);
-	s = slot_get(at);
-	w = way_get(at);
-	if (!s || !w)
-		return 0;
-	head = ONCE(s->head);
-	low = stamp_low(POISE_FLOW_EST, stamp_timeout(rec, POISE_FLOW_EST, udp), stamp_seconds());
-	if ((head & 0xffff) != low || !slot_is_of(s, head, &p->src, &p->dst, p->ports, udp) ||
-	    !nat_way_is(ctx, w))
-		return 0;
-	return member_keeps(member_get(POISE_WORD_MEMBER(head)), p->service, udp) ? at : 0;
-}
-
 /* A packet that is not translated; XDP_*. Reads it again: who calls has no room for it. */
 __noinline int nat_not(struct xdp_md *ctx, answer_t why)
 {
@@ -403,59 +123,6 @@ __noinline int nat_not(struct xdp_md *ctx, answer_t why)
 		return XDP_DROP;
 	listener_find(&p);
 	return answer(ctx, p.service, why, ASKED(&p));
-}
-
-/* Jumps to the program that sends by the host's own stack (local.h). */
-static __always_inline int nat_go_local(struct xdp_md *ctx, __u32 at)
-{
-	struct nat *n = nat_get();
-
-	if (!n)
-		return XDP_DROP;
-	n->at = at;
-	bpf_tail_call(ctx, &tails, POISE_TAIL_LOCAL);
-	return drop(0, DROP(BROKEN));
-}
-
-/* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
-static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p, __u32 at, bool sums)
-{
-	struct poise_slot *s = slot_get(at);
-	struct poise_way *w = way_get(at);
-	struct poise_member *m;
-	struct poise_path *path;
-	struct rewrite is = {};
-	__u32 member, out;
-	answer_t failed;
-	__u64 nexthop;
-
-	if (!s || !w)
-		return drop(p->service, DROP(BROKEN));
-	member = POISE_WORD_MEMBER(ONCE(s->head));
-	m = member_get(member);
-	if (!m || m->service != p->service)
-		return drop(p->service, DROP(BROKEN));
-	if (UNLIKELY(m->mode == POISE_LOCAL))
-		return nat_go_local(ctx, at);
-	nexthop = ONCE(m->nexthop);
-	if (!nexthop)
-		return drop(p->service, DROP(NO_NEXT_HOP));
-	out = nexthop >> 48;
-	path = bpf_map_lookup_elem(&paths, &out);
-	if (!path)
-		return drop(p->service, DROP(BROKEN));
-	sent_as(at, s, w, m, &is);
-	if (UNLIKELY(latency_begins(p, s, member)))
-		latency_open(ctx, at, member, LATENCY_HEADERS(p));
-	failed = translate(ctx, p, path, nexthop, &is, sums);
-	if (UNLIKELY(failed))
-		return (int)failed;
-	count_packet(member, p->length);
-	if (LIKELY(path->ifindex == ctx->ingress_ifindex))
-		return XDP_TX;
-	if (bpf_redirect_map(&devmap, out, XDP_DROP) == XDP_REDIRECT)
-		return XDP_REDIRECT;
-	return drop(p->service, DROP(BROKEN));
 }
 
 #define NAT_OPTIONS  20 /* looked through, of TCP: at most 40 bytes, two each but for padding */
@@ -498,7 +165,7 @@ __noinline __u64 nat_stamp(struct xdp_md *ctx, __u32 l4)
 }
 
 /* When the flow begins, or its client ends it, by its own account. */
-static __always_inline void nat_birth(struct xdp_md *ctx, struct nat *n, const struct packet *p)
+static __always_inline void nat_birth(struct xdp_md *ctx, struct scratch *n, const struct packet *p)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 l4 = p->l3 + translate_header(ctx, p);
@@ -518,22 +185,22 @@ static __always_inline void nat_birth(struct xdp_md *ctx, struct nat *n, const s
 	n->birth.stamped = !!(stamp & NAT_STAMPED);
 }
 
-/* What is known of a packet's flow, in this CPU's line; NULL, or why it is not forwarded. */
-static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
+/* Notes what is known of a packet's flow, for this CPU; 0, or why it is not forwarded. */
+__noinline answer_t nat_read(struct xdp_md *ctx)
 {
 	struct poise_service_rec *rec;
-	struct nat *n = nat_get();
+	struct scratch *n = scratch_get();
 	struct packet p = {};
 
-	*why = DROP(BROKEN);
 	if (!n || !parse(ctx, &p))
-		return NULL;
+		return DROP(BROKEN);
 	rec = listener_find(&p);
 	if (!rec || !(rec->flags & POISE_S_LINKS))
-		return NULL;
-	*why = p.ttl <= 1 ? DROP(TTL) : DROP(SOURCE);
-	if (p.ttl <= 1 || ranges_denied(&p, rec))
-		return NULL;
+		return DROP(BROKEN);
+	if (p.ttl <= 1)
+		return DROP(TTL);
+	if (ranges_denied(&p, rec))
+		return DROP(SOURCE);
 	choose_hash(&p);
 	n->flow = find_flow(&p, rec, stamp_seconds());
 	n->talk.client = p.src;
@@ -545,17 +212,17 @@ static __always_inline struct nat *nat_read(struct xdp_md *ctx, answer_t *why)
 	nat_birth(ctx, n, &p);
 	if (rec->flags & POISE_S_QUIC && n->talk.udp)
 		quic_bind(ctx, &n->flow, p.l3 | (p.v6 ? QUIC_V6 : 0), p.length);
-	return n;
+	return 0;
 }
 
 /* The slot of the packet's flow, looked at closely; or why there is none. */
 static __always_inline answer_t nat_closely(struct xdp_md *ctx)
 {
-	answer_t why;
-	struct nat *n = nat_read(ctx, &why);
+	answer_t why = nat_read(ctx);
+	struct scratch *n = scratch_get();
 
-	if (!n)
-		return why;
+	if (why || !n)
+		return why ? why : DROP(BROKEN);
 	if (n->flow.client)
 		beside_bring(&n->flow);
 	return nat_find(n);
@@ -564,16 +231,19 @@ static __always_inline answer_t nat_closely(struct xdp_md *ctx)
 __noinline int nat_closely_send(struct xdp_md *ctx, __u32 at)
 {
 	struct packet p = {};
+	struct spot from;
 
 	if (!parse(ctx, &p) || !listener_find(&p))
 		return XDP_DROP;
-	return nat_send(ctx, &p, at, true);
+	if (!spot_get(at, &from) || from.m->service != p.service)
+		return drop(p.service, DROP(BROKEN));
+	return nat_send(ctx, &p, &from, true);
 }
 
 /* Was the packet that this CPU looks at closely IPv4, so that it may lack a checksum now? */
 static __always_inline bool nat_was4(void)
 {
-	const struct nat *n = nat_get();
+	const struct scratch *n = scratch_get();
 
 	return n && !n->talk.client.q[0] && n->talk.client.w[2] == bpf_htonl(0xffff);
 }

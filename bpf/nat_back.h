@@ -167,13 +167,17 @@ static __always_inline int back_send(struct xdp_md *ctx, const struct packet *p,
 	return bpf_redirect(path.ifindex, 0);
 }
 
-/* The slot of an answer, as it goes on; why the packet does not; or 0: it is none. */
-static __always_inline answer_t back_closely(struct xdp_md *ctx, __u32 *service)
+#define BACK_SERVICE(found) ((__u32)((found) >> 32))
+
+/* The slot of an answer, as it goes on, or why the packet does not, below its service; 0: it is
+ * none. */
+__noinline __u64 back_closely(struct xdp_md *ctx)
 {
 	struct packet p = {};
 	struct poise_slot *s;
 	answer_t failed;
 	__u32 at, kind;
+	__u64 service;
 
 	if (!parse(ctx, &p))
 		return 0;
@@ -181,14 +185,14 @@ static __always_inline answer_t back_closely(struct xdp_md *ctx, __u32 *service)
 	s = slot_get(at);
 	if (!at || !s)
 		return 0;
-	*service = s->service;
+	service = (__u64)s->service << 32;
 	if (p.ttl <= 1)
-		return DROP(TTL);
+		return service | DROP(TTL);
 	kind = packet_kind(&p);
 	if (p.tcp & TCP_SYN)
 		kind += PACKET_KINDS;
 	failed = back_go_on(at, kind, stamp_seconds());
-	return failed ? failed : at;
+	return service | (failed ? failed : at);
 }
 
 /* Beside a verdict: the answer was IPv4. */

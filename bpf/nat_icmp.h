@@ -31,7 +31,7 @@ __noinline __u32 nat_icmp_back(struct xdp_md *ctx)
 /* Does it quote one that we sent to a client? The slot; 0, and counted: it goes nowhere. */
 __noinline __u32 nat_icmp_forth(struct xdp_md *ctx)
 {
-	struct nat *n = nat_get();
+	struct scratch *n = scratch_get();
 	struct packet p = {};
 	__u32 l4, at = 0;
 	__u64 hash;
@@ -61,11 +61,12 @@ struct nat_hop {
 
 static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
 {
-	__u32 at = found & ~NAT_ICMP_BACK, out;
+	__u32 at = found & ~NAT_ICMP_BACK;
 	struct poise_slot *s = slot_get(at);
 	struct poise_way *w = way_get(at);
-	struct poise_path *path;
 	struct poise_member *m;
+	struct hop way;
+	answer_t failed;
 
 	if (!s || !w)
 		return DROP(BROKEN);
@@ -82,12 +83,11 @@ static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
 	hop->local = m->mode == POISE_LOCAL;
 	if (hop->local)
 		return 0;
-	hop->nexthop = ONCE(m->nexthop);
-	out = hop->nexthop >> 48;
-	path = bpf_map_lookup_elem(&paths, &out);
-	if (!hop->nexthop || !path)
-		return DROP(NO_NEXT_HOP);
-	hop->path = *path;
+	failed = hop_find(m, &way);
+	if (failed)
+		return failed;
+	hop->nexthop = way.nexthop;
+	hop->path = *way.path;
 	return 0;
 }
 

@@ -20,6 +20,7 @@ int native_tail(struct xdp_md *ctx, __u32 program)
 	case POISE_TAIL_NAT_BACK: return poise_nat_back(ctx);
 	case POISE_TAIL_NAT_BACK_CLOSELY: return poise_nat_back_closely(ctx);
 	case POISE_TAIL_LOCAL: return poise_local(ctx);
+	case POISE_TAIL_RARE: return poise_rare(ctx);
 	case POISE_TAIL_NAT_ICMP: return poise_nat_icmp(ctx);
 	}
 	return XDP_ABORTED;
@@ -44,7 +45,6 @@ static struct {
 	struct scratch *scratches;
 	struct turn *turns;
 	struct pace *paces;
-	struct nat *nats;
 	__u32 *rotors;
 	struct timing *timings;
 	struct watch *watches;
@@ -67,7 +67,6 @@ static void use_unpinned(struct instance *i)
 	unpinned.scratches = zeroed(m->cpus, sizeof(*unpinned.scratches));
 	unpinned.turns = zeroed((size_t)m->cpus * m->services, sizeof(*unpinned.turns));
 	unpinned.paces = zeroed(m->services, sizeof(*unpinned.paces));
-	unpinned.nats = zeroed(m->cpus, sizeof(*unpinned.nats));
 	unpinned.timings = zeroed(1 << TIMING_BITS, sizeof(*unpinned.timings));
 	unpinned.watches = zeroed(1 << WATCH_BITS, sizeof(*unpinned.watches));
 	unpinned.rotors = zeroed((size_t)m->cpus * m->groups + 1, sizeof(*unpinned.rotors));
@@ -76,7 +75,6 @@ static void use_unpinned(struct instance *i)
 	native_map(&scratches, unpinned.scratches, m->cpus);
 	native_map(&turns, unpinned.turns, m->cpus * m->services);
 	native_map(&paces, unpinned.paces, m->services);
-	native_map(&nats, unpinned.nats, m->cpus);
 	native_map(&rotors, unpinned.rotors, m->cpus * m->groups);
 	native_map(&timings, unpinned.timings, 1 << TIMING_BITS);
 	native_map(&watches, unpinned.watches, 1 << WATCH_BITS);
@@ -118,7 +116,6 @@ void run_use(struct instance *i)
 	free(unpinned.scratches);
 	free(unpinned.turns);
 	free(unpinned.paces);
-	free(unpinned.nats);
 	free(unpinned.rotors);
 	free(unpinned.timings);
 	free(unpinned.watches);

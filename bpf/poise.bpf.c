@@ -23,8 +23,10 @@ int poise_xdp(struct xdp_md *ctx)
 	struct poise_member *m;
 	answer_t member;
 
-	if (UNLIKELY(!parse(ctx, &p)))
-		return rare(ctx);
+	if (UNLIKELY(!parse(ctx, &p))) {
+		bpf_tail_call(ctx, &tails, POISE_TAIL_RARE);
+		return XDP_PASS;
+	}
 	service = listener_find(&p);
 	if (!service) {
 		if (nat_may_come_back(&p))
@@ -37,6 +39,12 @@ int poise_xdp(struct xdp_md *ctx)
 	m = find_table(&p, service, &member);
 	if (UNLIKELY(!m)) {
 		if (UNLIKELY(service->flags & POISE_S_LINKS)) {
+			int verdict = nat_plain(&p);
+
+			if (LIKELY(verdict >= 0))
+				verdict = nat_in_place(ctx, p.hash, p.service, verdict);
+			if (LIKELY(verdict >= 0))
+				return verdict;
 			bpf_tail_call(ctx, &tails, POISE_TAIL_NAT);
 			return drop(p.service, DROP(BROKEN));
 		}
@@ -48,6 +56,12 @@ int poise_xdp(struct xdp_md *ctx)
 	return forward(ctx, &p, m, member, true);
 }
 
+SEC("xdp")
+int poise_rare(struct xdp_md *ctx)
+{
+	return rare(ctx);
+}
+
 /* Mode nat: packets of flows that go on, then all others; to the backend (nat.h) and back
  * (nat_back.h). */
 SEC("xdp")
@@ -55,7 +69,7 @@ int poise_nat(struct xdp_md *ctx)
 {
 	struct packet p = {};
 	struct poise_service_rec *service;
-	__u32 slot;
+	int verdict;
 
 	if (!parse(ctx, &p))
 		return XDP_PASS;
@@ -63,13 +77,9 @@ int poise_nat(struct xdp_md *ctx)
 	if (!service || !(service->flags & POISE_S_LINKS)) /* of another mode since a moment */
 		return drop(p.service, DROP(BROKEN));
 	choose_hash(&p);
-	slot = nat_slot(ctx, &p, service);
-	if (LIKELY(slot)) {
-		int verdict = nat_send(ctx, &p, slot, false);
-
-		if (LIKELY(verdict >= 0))
-			return verdict;
-	}
+	verdict = nat_quickly(ctx, &p, service);
+	if (LIKELY(verdict >= 0))
+		return verdict;
 	bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_CLOSELY);
 	return drop(p.service, DROP(BROKEN));
 }
@@ -94,7 +104,7 @@ int poise_nat_closely(struct xdp_md *ctx)
 SEC("xdp")
 int poise_local(struct xdp_md *ctx)
 {
-	const struct nat *n = nat_get();
+	const struct scratch *n = scratch_get();
 
 	return n ? local_send(ctx, n->at) : XDP_DROP;
 }
@@ -121,15 +131,15 @@ int poise_nat_back(struct xdp_md *ctx)
 SEC("xdp")
 int poise_nat_back_closely(struct xdp_md *ctx)
 {
-	__u32 service = 0;
-	answer_t slot = back_closely(ctx, &service);
+	__u64 found = back_closely(ctx);
+	answer_t slot = (answer_t)found;
 	int verdict;
 
-	if (!slot)
+	if (!found)
 		return back_none(ctx);
 	verdict = IS_DROP(slot) ? (int)slot : back_closely_send(ctx, slot);
 	if (verdict < 0)
-		return back_not(ctx, service, verdict);
+		return back_not(ctx, BACK_SERVICE(found), verdict);
 	if (verdict & BACK_WAS4)
 		translate_sum(ctx);
 	return verdict & ~BACK_WAS4;

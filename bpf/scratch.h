@@ -26,9 +26,36 @@ struct pick {
 	__u32 left;	    /* how many are to be looked at */
 };
 
+/* What a flow that wants a slot begins with. */
+struct birth {
+	__u32 seconds;
+	__u32 seq;     /* of its SYN, host order */
+	__u32 stamp;   /* its timestamp ... */
+	__u32 stamped; /* ... if it has one */
+};
+
+/* Who talks to whom, as the client's packets say; sent: as what they become does. */
+struct talk {
+	union poise_addr client;
+	union poise_addr address;
+	__u32 ports;
+	__u32 udp;
+	__u32 sent;
+	__u32 spare;
+};
+
 struct scratch {
 	struct flow flow;
 	struct pick pick;
+	/* mode nat */
+	struct birth birth; /* or its end */
+	struct talk talk;
+	struct talk sent;     /* mode local: what it becomes, else sent.sent is 0 */
+	struct poise_way way; /* but for the source */
+	__u16 vlan[POISE_PATH_MAX_VLANS];
+	__u16 tpid[POISE_PATH_MAX_VLANS];
+	__u32 at; /* the slot, for POISE_TAIL_LOCAL */
+	__u32 spare;
 };
 
 /* [cpu]. Not pinned: of no use to the next packet. */

@@ -16,6 +16,7 @@
 #define POISE_BPF_SLOTS_H
 
 #include "flow.h"
+#include "scratch.h"
 
 #define SLOT_WORDS 16 /* of the bitmap, in turn: 1,024 ports */
 #define SLOT_RESTS 64 /* slots looked at for one that rests */
@@ -208,14 +209,6 @@ static __always_inline int slot_by_summary(__u32 group, __u32 rotor)
 	}
 	return -1;
 }
-
-/* What a flow that wants a slot begins with. */
-struct birth {
-	__u32 seconds;
-	__u32 seq;     /* of its SYN, host order */
-	__u32 stamp;   /* its timestamp ... */
-	__u32 stamped; /* ... if it has one */
-};
 
 /* Does the backend take this SYN for a new connection while it has the slot's last one in
  * TIME_WAIT? If it is newer by its timestamp, or else by its number (RFC 6191). */

@@ -82,7 +82,7 @@ enum poise_ports {
 	POISE_PORTS_BARRED = 0, /* that no slot may have: those below, as packets know them */
 	POISE_PORTS_WANTED,	/* what is to be barred, for POISE_SWEEP_PORTS */
 	POISE_PORTS_HOST,	/* that the host itself uses */
-	POISE_PORTS_REFUSED, /* no bitmap: word n counts flows that group n had no port for */
+	POISE_PORTS_REFUSED,	/* no bitmap: word n counts flows that group n had no port for */
 	POISE_PORTS_MAPS,
 };
 
@@ -100,6 +100,7 @@ enum poise_tail {
 	POISE_TAIL_NAT_BACK_CLOSELY,
 	POISE_TAIL_NAT_ICMP, /* an ICMP error about one of either */
 	POISE_TAIL_LOCAL,    /* one whose flow is of mode local; its slot is noted */
+	POISE_TAIL_RARE,     /* what is no whole packet of TCP or UDP */
 	POISE_TAILS = 16,
 };
 

@@ -80,7 +80,6 @@ static int size_unpinned(const struct load *l, struct poise_error *err)
 	if (bpf_map__set_max_entries(l->skel->maps.turns, services * cpus) ||
 	    bpf_map__set_max_entries(l->skel->maps.scratches, cpus) ||
 	    bpf_map__set_max_entries(l->skel->maps.paces, services) ||
-	    bpf_map__set_max_entries(l->skel->maps.nats, cpus) ||
 	    bpf_map__set_max_entries(l->skel->maps.rotors, groups ? groups * cpus : 1))
 		return poise_fail_errno(err, "cannot size the maps of the program itself");
 	return 0;
@@ -216,6 +215,7 @@ static int put_tails(const struct load *l, struct poise_error *err)
 		{POISE_TAIL_NAT_BACK, l->skel->progs.poise_nat_back},
 		{POISE_TAIL_NAT_BACK_CLOSELY, l->skel->progs.poise_nat_back_closely},
 		{POISE_TAIL_LOCAL, l->skel->progs.poise_local},
+		{POISE_TAIL_RARE, l->skel->progs.poise_rare},
 		{POISE_TAIL_NAT_ICMP, l->skel->progs.poise_nat_icmp},
 	};
 

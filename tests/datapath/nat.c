@@ -252,6 +252,50 @@ static const struct flight flows[] = {
 	{"a first fragment", NULL, C4(0, 1) "mf " UDP_OUT, XDP_DROP, NULL, "s01 fragment-unknown"},
 };
 
+/* What comes in the same second as the packet that established its flow changes nothing of it, and
+ * the pipeline sends it on itself, if it is as most are. */
+#define EST4(p, n) IN0 C4(p, n) "| tcp 1234 > 80 S;" IN0 C4(p, n) "| tcp 1234 > 80 A"
+#define EST6(p, n) IN0 C6(p, n) "| tcp 1234 > 80 S;" IN0 C6(p, n) "| tcp 1234 > 80 A"
+#define DATA	   "| tcp 1234 > 80 AP seq 5 | data 33"
+#define DATA_	   "| tcp " PORT " > 8080 AP seq 5 | data 33"
+
+static const struct flight established[] = {
+	{"established, 4", EST4(0, 1), C4(0, 1) "tos 0x28 id 7 " DATA, XDP_TX,
+	 OUT0("b1") S4(0) "tos 0x28 id 7 ttl 63 " DATA_, NULL},
+	{"established, 4, another hop count", EST4(0, 1), C4(0, 1) "ttl 2 df " DATA, XDP_TX,
+	 OUT0("b1") S4(0) "ttl 1 df " DATA_, NULL},
+	{"established, 6", EST6(0, 2), C6(0, 2) "tos 0x28 " DATA, XDP_TX,
+	 OUT0("b2") S6(0) "tos 0x28 ttl 63 " DATA_, NULL},
+	{"established, 4 to 6", EST4(0, 2), C4(0, 2) DATA, XDP_TX, OUT0("b2") S6(0) "ttl 63 " DATA_,
+	 NULL},
+	{"established, 6 to 4", EST6(0, 1), C6(0, 1) DATA, XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 df " DATA_, NULL},
+	{"established, IPv4 options", EST4(0, 1), C4(0, 1) "opt 8 " DATA, XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 opt 8 " DATA_, NULL},
+	{"established, extension headers", EST6(0, 2), C6(0, 2) "| hop 8 | dst 16 " DATA, XDP_TX,
+	 OUT0("b2") S6(0) "ttl 63 | hop 8 | dst 16 " DATA_, NULL},
+	{"established, padding", EST4(0, 1), C4(0, 1) "| tcp 1234 > 80 A | pad 6", XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 A | pad 6", NULL},
+	{"established, more than padding", EST4(0, 1), C4(0, 1) "| tcp 1234 > 80 A | pad 200",
+	 XDP_TX, OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 A", NULL},
+	{"established, tags", EST4(0, 1), IN1 C4(0, 1) DATA, XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 " DATA_, NULL},
+	{"established, tags on the way out", EST4(1, 1), C4(1, 1) DATA, XDP_TX,
+	 OUT1("b1") S4(1) "ttl 63 " DATA_, NULL},
+	{"established, another device", EST4(3, 1), C4(3, 1) DATA, XDP_REDIRECT,
+	 OUT3("b1") S4(3) "ttl 63 " DATA_, NULL},
+	{"established, too big", EST4(4, 1), C4(4, 1) "df | tcp 1234 > 80 A | data 100", XDP_TX,
+	 "eth lb > gw | ip4 10.2.4.1 > 10.1.0.9 ttl 64 tos 0xc0 df | icmp 3 code 4 mtu 120 | " C4(
+		 4, 1) "df | tcp 1234 > 80 A | data 100",
+	 "s41 too-big"},
+	{"established, no hop left", EST4(0, 1), C4(0, 1) "ttl 1 | tcp 1234 > 80 A", XDP_TX,
+	 "eth lb > gw | ip4 10.2.0.1 > 10.1.0.9 ttl 64 tos 0xc0 df | icmp 11 | " C4(
+		 0, 1) "ttl 1 | tcp 1234 > 80 A",
+	 "s01 ttl-expired"},
+	{"established, reset", EST4(0, 1), C4(0, 1) "| tcp 1234 > 80 R", XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 R", NULL},
+};
+
 /* ---- errors -----------------------------------------------------------------------------------*/
 
 #define TCP_QUOTE_THERE	 "| tcp " PORT " > 8080 A"
@@ -375,6 +419,7 @@ Test(nat, tables)
 	FLY(pairs);
 	FLY(headers);
 	FLY(flows);
+	FLY(established);
 	FLY(errors);
 	rig_close(&rig);
 }
