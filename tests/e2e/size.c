@@ -15,9 +15,9 @@
 #define APPLY_MS  2000.0
 #define CHANGE_MS 20.0
 #define IDLE_MS	  5.0 /* of a command that does nothing, on the machine that these are for */
-#define CHANGES 40 /* the least of them: what the command costs, not what else ran */
+#define CHANGES	  40  /* the least of them: what the command costs, not what else ran */
 
-	static struct host h;
+static struct host h;
 
 static void up(void)
 {
