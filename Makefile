@@ -42,6 +42,9 @@ TESTLIB	:= $(B)/libtest.a
 NATIVE	:= $(B)/libnative.a
 LOADLIB	:= $(B)/libload.a
 BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare peers/report)
+BENCHES	:= $(addprefix $(B)/bench/,datapath counts)
+SUITES	:= $(BENCHES) $(addprefix $(B)/bench/,cases cases-counted)
+BENCH_TESTED := $(SUITES) $(addprefix $(B)/bench/,cases-extra cases-extra-counted)
 CHAIN	:= $(B)/bench/chain/chain $(B)/bench/chain/noop.bpf.o
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c bench/*/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
@@ -55,6 +58,7 @@ USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
 .PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
+.PHONY: bench bench-smoke bench-baseline
 .PHONY: FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -87,7 +91,7 @@ $(NATIVE): $(B)/bpf/native.o
 $(LOADLIB): $(filter-out %/load.o %/echod.o,$(call src,bench/load/*.c bench/sample.c)) \
 	$(B)/tests/lab/endpoint.o
 # Packets are bytes and headers at once.
-$(B)/bpf/native.o $(B)/tests/unit/bucket.o: ALL_CFLAGS += -fno-strict-aliasing
+$(B)/bpf/native.o $(B)/tests/unit/bucket.o $(B)/bench/inside.o: ALL_CFLAGS += -fno-strict-aliasing
 $(TESTLIB): $(call src,tests/support/*.c)
 $(B)/%.a:
 	@mkdir -p $(@D)
@@ -179,6 +183,7 @@ RUN_UNIT     = -t 900 $(UNIT) $(FUZZ)
 RUN_DATAPATH = -t 900 $(DATAPATH)
 RUN_E2E	     = -t 900 $(E2E)
 RUN_DOCS     = -t 900 $(wildcard tests/docs/run)
+RUN_BENCH    = -t 900 bench/test
 RUN_VM	     = -t 3600 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
@@ -204,12 +209,12 @@ tests: $(TESTS) ## Build the tests, run none
 
 # The emulated kernels need nothing but CPU, and get what the others leave. As many of the others at a
 # time as there are CPUs, but those with deadlines one by one.
-TESTED	= all lab man tests $(BENCHED) $(CHAIN)
+TESTED	= all lab man tests $(BENCHED) $(BENCH_TESTED) $(CHAIN)
 CPUS := $(shell nproc 2>/dev/null || echo 1)
 JOBS ?= $(CPUS)
 run-tests: $(TESTED)
 	@B=$(B) tests/run $(subst tests/vm/run,-b tests/vm/run,$(RUN_VM)) \
-		-j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) -j 1 $(RUN_E2E) $(RUN_DOCS)
+		-j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) -j 1 $(RUN_E2E) $(RUN_DOCS) $(RUN_BENCH)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 	@B=$(B) tests/run $(RUN_UNIT)
@@ -237,13 +242,12 @@ test-asan: ## Unit tests, native datapath included, under ASan and UBSan
 
 # ---- measuring -----------------------------------------------------------------------------------
 
-bench-quick: $(B)/bench/counts $(B)/bench/native ## Deterministic costs of a packet
-	@B=$(B) bench/quick
-
-BENCH	:= $(addprefix $(B)/bench/,datapath counts native)
-$(B)/bench/datapath: $(B)/bench/measure.o $(B)/bench/sample.o
-$(B)/bench/native: $(NATIVE)
-$(BENCH): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
+# The cases of the suites, twice: as they are, and counting themselves (bench/inside.h).
+CASES	:= $(call src,$(addprefix bench/,case.c cases.c times.c sample.c ground.c put.c row.c balancer.c)) \
+	$(call src,bench/suite_*.c $(addprefix tests/support/,frame.c words.c)) $(CLILIB) $(DAEMONLIB) $(LIBS)
+$(B)/bench/cases: $(B)/bench/inside.o
+$(B)/bench/cases-counted: $(B)/bench/inside-counted.o $(B)/bench/touch.o
+$(addprefix $(B)/bench/,cases cases-counted cases-extra cases-extra-counted): $(CASES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Two revisions, their objects in turns: bench/compare/run builds them.
@@ -274,6 +278,41 @@ bench-report: all lab $(BENCHED) $(CHAIN) $(or $(SUITES),$(B)/bench/datapath) ##
 
 bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
 	@bench/compare/run
+
+# Every access to memory becomes a call.
+TOUCH_gcc := --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0
+TOUCH_clang := $(addprefix -mllvm ,-asan-instrumentation-with-call-threshold=0 -asan-stack=0 -asan-globals=0)
+TOUCH	= -DINSIDE_COUNTED -fsanitize=kernel-address \
+	$(if $(findstring clang,$(shell $(CC) --version)),$(TOUCH_clang),$(TOUCH_gcc))
+$(B)/bench/inside-counted.o: bench/inside.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fno-strict-aliasing $(TOUCH) -MMD -MP -c -o $@ $<
+
+$(B)/bench/datapath: $(B)/bench/measure.o $(B)/bench/sample.o
+$(BENCHES): %: %.o $(call src,bench/row.c bench/balancer.c) $(LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# With what must not go unnoticed on a packet's way: a branch; a look-up and a helper (bench/test).
+$(B)/bench/inside-extra.o: bench/inside.c $(B)/flags
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fno-strict-aliasing -DBENCH_EXTRA=4 -MMD -MP -c -o $@ $<
+$(B)/bench/inside-extra-counted.o: bench/inside.c $(B)/flags
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fno-strict-aliasing $(TOUCH) -DBENCH_EXTRA=3 -MMD -MP -c -o $@ $<
+$(B)/bench/cases-extra: $(B)/bench/inside-extra.o
+$(B)/bench/cases-extra-counted: $(B)/bench/inside-extra-counted.o $(B)/bench/touch.o
+
+BENCH	?=
+
+bench-smoke: $(BENCH_TESTED) $(BENCHED) ## Every bench compiles, every case runs once: no numbers
+	@B=$(B) bench/test
+
+bench-quick: $(SUITES) ## What a packet or a change costs, counted: the same on every run (BENCH=)
+	@B=$(B) bench/quick $(if $(BENCH),'$(BENCH)')
+
+bench: $(SUITES) ## The same numbers, and times with their range (BENCH=, CPUS=)
+	@B=$(B) BENCH='$(BENCH)' CPUS='$(CPUS)' bench/full
+
+bench-baseline: $(SUITES) ## Write what bench-quick is compared with; say why in the commit
+	@B=$(B) bench/rebase
 
 bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, as a table and JSON
 	@mkdir -p bench/results

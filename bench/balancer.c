@@ -64,7 +64,8 @@ static const struct service services[] = {
 	{"nat64", ROW_NAT64, POISE_MAGLEV, POISE_TRACK_AUTO, POISE_NAT, BALANCER_BACKENDS},
 };
 
-#define CHOICES	     4 /* of p2c */
+#define CHOICES	     4	  /* of p2c */
+#define SMALL_TABLE  4099 /* what a look-up costs does not depend on it, filling it does */
 #define FADING_FIRST ROW_FADING(0, 0)
 
 static int add_service(struct config *cfg, const struct service *s, struct poise_error *err)
@@ -116,12 +117,12 @@ static int add_services(struct config *cfg, const struct row *only, struct poise
 		if ((!only || only->service == which) && add_service(cfg, &s, err))
 			return -1;
 	}
+	for (size_t s = 0; s < cfg->services && only; s++)
+		cfg->service[s]->conf.table_size = SMALL_TABLE;
 	return 0;
 }
 
-/* What poised does by netlink: every member is reached through one path, on the device the packet
- * came by, so that the verdict is XDP_TX. */
-static int resolve(struct instance *i, const struct config *cfg, struct poise_error *err)
+int balancer_resolve(struct instance *i, const struct config *cfg, struct poise_error *err)
 {
 	struct poise_path want = {.ifindex = LOOPBACK, .mtu = MTU, .flags = POISE_PATH_USED};
 	__u16 path;
@@ -182,7 +183,7 @@ int balancer_configure(struct instance *i, const struct row *only, struct poise_
 	if (instance_lock(i, err))
 		return -1;
 	if (!instance_load(i, &cfg, err) && !add_services(cfg, only, err) &&
-	    !instance_commit(i, cfg, &change, err) && !resolve(i, cfg, err)) {
+	    !instance_commit(i, cfg, &change, err) && !balancer_resolve(i, cfg, err)) {
 		load(i);
 		fade(i, cfg);
 		rc = 0;

@@ -23,6 +23,9 @@ struct balancer {
 int balancer_open(struct balancer *b, struct poise_error *err);
 /* Fills an instance that is there already with the services: all, or the one of a row. */
 int balancer_configure(struct instance *i, const struct row *only, struct poise_error *err);
+/* What poised does by netlink: every member is reached through one path, on the device that packets
+ * come by, so that their verdict is XDP_TX. */
+int balancer_resolve(struct instance *i, const struct config *cfg, struct poise_error *err);
 /* Forgets every flow. */
 int balancer_forget(struct balancer *b, struct poise_error *err);
 /* Words in use in the flow table. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * make bench-datapath: what a packet of each kind costs, as a ratio to a no-op XDP_TX, measured on
- * a really loaded and configured balancer. A run is the median of interleaved rounds; of several
- * runs the best counts, since whatever else the machine does only ever adds. The table goes to
- * stdout, the figures as JSON to a file, progress to stderr.
+ * a really loaded and configured balancer: the median of interleaved rounds, with the middle 95 %
+ * of the bootstrap's. The table goes to stdout, the figures as JSON to a file, progress to stderr.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -19,13 +19,12 @@
 #include "measure.h"
 #include "row.h"
 
-#define RUNS   3
 #define ROUNDS 15
 
 struct options {
-	unsigned int runs, rounds;
+	unsigned int rounds;
 	const char *json;
-	char *const *names; /* rows to measure; none: all */
+	char *const *names; /* shell patterns of rows to measure; none: all */
 };
 
 /* Its only use is that BPF_PROG_TEST_RUN returns EINTR, so that the instance gets removed. */
@@ -34,31 +33,22 @@ static void interrupted(int sig)
 	(void)sig;
 }
 
-static int best_of(struct measure *m, struct balancer *b, const struct row *row, int prog_fd,
-		   const struct options *o, struct figure *best)
+static int measure_row(struct measure *m, struct balancer *b, const struct row *row, int prog_fd,
+		       const struct options *o, struct figure *f)
 {
 	struct poise_error err = {0};
-	struct figure f;
 
 	fprintf(stderr, "bench: %s", row->name);
 	if (balancer_forget(b, &err)) {
 		fprintf(stderr, ": cannot empty the flow table: %s\n", err.message);
 		return -1;
 	}
-	if (measure_warm(m, row, prog_fd))
-		goto refused;
-	for (unsigned int run = 0; run < o->runs; run++) {
-		if (measure_run(m, row, prog_fd, o->rounds, &f))
-			goto refused;
-		fprintf(stderr, " %.2f", f.ratio_median);
-		if (!run || f.ratio_median < best->ratio_median)
-			*best = f;
+	if (measure_warm(m, row, prog_fd) || measure_run(m, row, prog_fd, o->rounds, f)) {
+		fprintf(stderr, ": %s\n", strerror(errno));
+		return -1;
 	}
-	fprintf(stderr, " (%ld flow words)\n", balancer_words(b));
+	fprintf(stderr, " %.2f (%ld flow words)\n", f->ratio_median, balancer_words(b));
 	return 0;
-refused:
-	fprintf(stderr, ": %s\n", strerror(errno));
-	return -1;
 }
 
 static void print_head(const struct balancer *b)
@@ -72,7 +62,7 @@ static void print_head(const struct balancer *b)
 	       b->instance->meta->flow_buckets * POISE_BUCKET_WORDS,
 	       (unsigned int)(b->instance->meta->flow_buckets * sizeof(struct poise_bucket) >> 10),
 	       BALANCER_BACKENDS);
-	printf("%-28s %7s %7s %7s %8s %8s %9s  %s\n", "PACKET", "RATIO", "MIN", "MAX", "NS",
+	printf("%-28s %7s %7s %7s %8s %8s %9s  %s\n", "PACKET", "RATIO", "LOW", "HIGH", "NS",
 	       "FLOOR", "MUST BE", "");
 }
 
@@ -93,8 +83,8 @@ static void print_over(const struct row *row, const struct figure *f)
 
 static void print_row(const struct row *row, const struct figure *f)
 {
-	printf("%-28s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_min,
-	       f->ratio_max, f->ns_median, f->floor_ns_median);
+	printf("%-28s %7.2f %7.2f %7.2f %8.1f %8.1f ", row->name, f->ratio_median, f->ratio_low,
+	       f->ratio_high, f->ns_median, f->floor_ns_median);
 	if (row->beside) {
 		print_over(row, f);
 		return;
@@ -116,8 +106,8 @@ static json_object *json_row(const struct row *row, const struct figure *f)
 
 	json_object_object_add(o, "name", json_object_new_string(row->name));
 	json_object_object_add(o, "ratio_median", json_object_new_double(f->ratio_median));
-	json_object_object_add(o, "ratio_min", json_object_new_double(f->ratio_min));
-	json_object_object_add(o, "ratio_max", json_object_new_double(f->ratio_max));
+	json_object_object_add(o, "ratio_low", json_object_new_double(f->ratio_low));
+	json_object_object_add(o, "ratio_high", json_object_new_double(f->ratio_high));
 	json_object_object_add(o, "ns_median", json_object_new_double(f->ns_median));
 	json_object_object_add(o, "floor_ns_median", json_object_new_double(f->floor_ns_median));
 	if (row->beside)
@@ -133,7 +123,7 @@ static json_object *json_row(const struct row *row, const struct figure *f)
 static bool chosen(const struct row *row, const struct options *o)
 {
 	for (char *const *name = o->names; *name; name++)
-		if (!strcmp(*name, row->name))
+		if (!fnmatch(*name, row->name, 0))
 			return true;
 	return !*o->names;
 }
@@ -145,17 +135,17 @@ static int measure_all(struct measure *m, struct balancer *b, const struct optio
 	int rc;
 
 	print_head(b);
-	rc = best_of(m, b, &row_bare_tunnel, measure_bare_tunnel(m), o, &f);
+	rc = measure_row(m, b, &row_bare_tunnel, measure_bare_tunnel(m), o, &f);
 	if (!rc) {
 		print_row(&row_bare_tunnel, &f);
-		rc = best_of(m, b, &row_bare_balancer, measure_bare_balancer(m), o, &f);
+		rc = measure_row(m, b, &row_bare_balancer, measure_bare_balancer(m), o, &f);
 	}
 	if (!rc)
 		print_row(&row_bare_balancer, &f);
 	for (size_t n = 0; n < rows_count && !rc; n++) {
 		if (!chosen(&rows[n], o) || !measure_can(&rows[n]))
 			continue;
-		rc = best_of(m, b, &rows[n], b->prog_fd, o, &f);
+		rc = measure_row(m, b, &rows[n], b->prog_fd, o, &f);
 		if (rc)
 			break;
 		print_row(&rows[n], &f);
@@ -174,11 +164,9 @@ static int parse(int argc, char **argv, struct options *o)
 {
 	int c;
 
-	*o = (struct options){.runs = RUNS, .rounds = ROUNDS};
-	while ((c = getopt(argc, argv, "n:r:o:")) != -1) {
-		if (c == 'n')
-			o->runs = (unsigned int)strtoul(optarg, NULL, 10);
-		else if (c == 'r')
+	*o = (struct options){.rounds = ROUNDS};
+	while ((c = getopt(argc, argv, "r:o:")) != -1) {
+		if (c == 'r')
 			o->rounds = (unsigned int)strtoul(optarg, NULL, 10);
 		else if (c == 'o')
 			o->json = optarg;
@@ -186,7 +174,7 @@ static int parse(int argc, char **argv, struct options *o)
 			return -1;
 	}
 	o->names = argv + optind;
-	return o->runs && o->rounds ? 0 : -1;
+	return o->rounds ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -200,8 +188,7 @@ int main(int argc, char **argv)
 	int rc = -1;
 
 	if (parse(argc, argv, &o)) {
-		fprintf(stderr, "usage: %s [-n RUNS] [-r ROUNDS] [-o FILE.json] [ROW...]\n",
-			argv[0]);
+		fprintf(stderr, "usage: %s [-r ROUNDS] [-o FILE.json] [ROW...]\n", argv[0]);
 		return 2;
 	}
 	sigaction(SIGINT, &act, NULL);

@@ -26,6 +26,7 @@
 
 #define ROUND_PACKETS (1u << 20) /* 40 to 300 ms: system call and wake-up are lost in it */
 #define ROUNDS_MAX    255
+#define SEED	      1 /* of the bootstrap */
 #define CPUS	      2
 #define NET_11	      0x0b000000u /* clients are 11.0.0.0/8 ... */
 #define NET_OF_CPU    0x01000000u /* ... or the next */
@@ -269,6 +270,7 @@ static int on_both(struct rounds r[CPUS])
 static void figure_from(const struct rounds *r, int cpus, struct figure *out)
 {
 	double ns[ROUNDS_MAX], floor[ROUNDS_MAX], ratio[ROUNDS_MAX], over[ROUNDS_MAX];
+	struct sample_range range;
 
 	*out = (struct figure){.rounds = r->count};
 	for (unsigned int n = 0; n < out->rounds; n++) {
@@ -281,9 +283,10 @@ static void figure_from(const struct rounds *r, int cpus, struct figure *out)
 		out->unexpected += r[c].unexpected;
 		out->is_void |= r[c].is_void;
 	}
+	range = sample_bootstrap(ratio, out->rounds, SEED);
+	out->ratio_low = range.low;
+	out->ratio_high = range.high;
 	out->ratio_median = sample_median(ratio, out->rounds);
-	out->ratio_min = ratio[0];
-	out->ratio_max = ratio[out->rounds - 1];
 	out->over_ns_median = sample_median(over, out->rounds);
 	out->ns_median = sample_median(ns, out->rounds);
 	out->floor_ns_median = sample_median(floor, out->rounds);

@@ -6,8 +6,9 @@
 #include "row.h"
 
 struct figure {
-	double ratio_median, ratio_min, ratio_max; /* of the rounds */
-	double ns_median, floor_ns_median;	   /* a packet; no-op, or the row beside */
+	double ratio_median;		   /* of the rounds */
+	double ratio_low, ratio_high;	   /* where the median of other rounds would be, 95 % */
+	double ns_median, floor_ns_median; /* a packet; no-op, or the row beside */
 	double over_ns_median; /* beyond the row beside: a flow of rows that choose, else a packet
 				*/
 	unsigned int rounds;

@@ -8,6 +8,8 @@
 #include "poise.bpf.c"
 #include "run.h"
 
+#define LINE 64
+
 __u64 native_jiffies;
 __u64 native_ns;
 __thread __u32 native_cpu;
@@ -50,13 +52,15 @@ static struct {
 	struct watch *watches;
 } unpinned;
 
+/* In whole cache lines, so that what shares one does not depend on who allocated what before. */
 static void *zeroed(size_t n, size_t size)
 {
-	void *memory = calloc(n, size);
+	size_t bytes = (n * size + LINE - 1) & ~(LINE - 1ul);
+	void *memory = aligned_alloc(LINE, bytes);
 
 	if (!memory)
 		abort();
-	return memory;
+	return memset(memory, 0, bytes);
 }
 
 static void use_unpinned(struct instance *i)

@@ -60,6 +60,9 @@ __u32 cycle_size(enum poise_policy policy, const struct cycle_member *member, si
 
 	if (POISE_CYCLE_LOADED(policy))
 		return (__u32)n;
+	/* Who alone may be chosen need not be drawn (bpf/cycle.h, cycle_only). */
+	if (n == 1 && (policy == POISE_RANDOM || policy == POISE_LATENCY_AWARE))
+		return 1;
 	if (policy == POISE_ROUND_ROBIN)
 		for (size_t m = 0; m < n; m++)
 			size += turns(&s, &member[m]);

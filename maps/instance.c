@@ -281,11 +281,11 @@ char *instance_boot_file(const struct instance_where *where, char *buf, size_t s
 	return buf;
 }
 
-struct instance *instance_anonymous(const struct config_limits *limits)
+struct instance *instance_anonymous_on(const struct config_limits *limits, __u32 cpus)
 {
 	static const __u64 hash_key[2] = {0x0f1e2d3c4b5a6978, 0x8796a5b4c3d2e1f0};
 	struct instance *i = instance_new();
-	struct poise_meta sizes = {.cpus = 2}; /* enough to be more than one */
+	struct poise_meta sizes = {.cpus = cpus};
 
 	sizes_fill(&sizes, limits);
 	i->anonymous = true;
@@ -305,4 +305,9 @@ struct instance *instance_anonymous(const struct config_limits *limits)
 	instance_format(i, "anonymous", limits, hash_key);
 	i->identity = *i->meta;
 	return i;
+}
+
+struct instance *instance_anonymous(const struct config_limits *limits)
+{
+	return instance_anonymous_on(limits, 2); /* enough to be more than one */
 }

@@ -134,6 +134,8 @@ char *instance_boot_file(const struct instance_where *where, char *buf, size_t s
 
 /* An instance of plain memory with these limits: unit tests, fuzzing, benchmarks of maps/. */
 struct instance *instance_anonymous(const struct config_limits *limits);
+/* The same for so many CPUs, not two. */
+struct instance *instance_anonymous_on(const struct config_limits *limits, __u32 cpus);
 
 /* Writes identity and limits into fresh maps; called once by attach/ while it holds the lock. Only
  * meta and members need be mapped. */

@@ -54,6 +54,9 @@ Test(cycle, a_round_is_as_long_as_it_must_be)
 	cr_expect_eq(size, 0);
 	cr_expect_eq(cycle_size(POISE_MAGLEV, member, 8), 0);
 	cr_expect_eq(cycle_size(POISE_RANDOM, member, 8), 0);
+	make(POISE_RANDOM, 1, alike, 1);
+	cr_assert_eq(size, 1, "there is nothing to draw");
+	cr_expect_eq(slot[0], 100);
 }
 
 Test(cycle, turns_are_exact)
