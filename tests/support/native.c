@@ -234,6 +234,15 @@ void native_beat(const struct native *n, bool runs)
 	n->i->meta->daemon_pid = (__u32)getpid();
 }
 
+#define NO_TAG 2 /* watch_tag's are odd */
+
+void native_watch_others(const struct native *n)
+{
+	for (__u32 id = 1; id < n->i->meta->members; id++)
+		if (n->i->members[id].flags & POISE_F_WATCHED)
+			n->i->members[id].watched = NO_TAG;
+}
+
 /* ---- counts -----------------------------------------------------------------------------------*/
 
 struct poise_counter native_counts(const struct native *n, __u16 member)

@@ -67,6 +67,10 @@ __u8 native_flow(const struct frame *f, __u32 k, __u8 flags);
 /* As if poised had beaten its heart just now, or never did. */
 void native_beat(const struct native *n, bool runs);
 
+/* As if each member's latency were taken from another connection than any that comes here: which one
+ * is goes by time (bpf/watch.h). */
+void native_watch_others(const struct native *n);
+
 /* Sums over CPUs. */
 struct poise_counter native_counts(const struct native *n, __u16 member);
 /* opened - closed, which must also be what `own` says, and with max-conns `held`. */

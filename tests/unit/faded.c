@@ -149,11 +149,19 @@ static void begin_anew(void)
 	memset(n.i->loads, 0, (size_t)m->cpus * poise_loads_row(m->members) * sizeof(*n.i->loads));
 }
 
+/* Which connections are watched goes by time (bpf/watch.h). */
+static void watch_nobody(void)
+{
+	for (size_t m = 0; m < BACKENDS; m++)
+		n.i->members[service()->member[m].id].flags &= (__u8)~POISE_F_WATCHED;
+}
+
 /* Each of a few flows' first packet, step by step, and the XOR of all that is summed. */
 static __attribute__((noinline)) struct steps trace(void)
 {
 	struct steps all = {0};
 
+	watch_nobody();
 	for (__u32 k = 0; k < TRACED; k++) {
 		char words[80];
 		struct frame f;
