@@ -67,8 +67,8 @@ __u8 native_flow(const struct frame *f, __u32 k, __u8 flags);
 /* As if poised had beaten its heart just now, or never did. */
 void native_beat(const struct native *n, bool runs);
 
-/* As if each member's latency were taken from another connection than any that comes here: which one
- * is goes by time (bpf/watch.h). */
+/* As if each member's latency were taken from another connection than any that comes here. Which
+ * one that is goes by time (bpf/watch.h). */
 void native_watch_others(const struct native *n);
 
 /* Sums over CPUs. */

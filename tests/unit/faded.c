@@ -137,7 +137,7 @@ LIKE_NEVER(latency_aware, POISE_LATENCY_AWARE)
 
 /* ---- what a choice does -----------------------------------------------------------------------*/
 
-#define TRACED 3 /* flows */
+#define TRACED 8 /* flows: some meet who fades */
 
 /* Nobody has any flows. */
 static void begin_anew(void)
@@ -160,7 +160,8 @@ static void watch_some(bool some)
 	for (size_t m = 0; m < BACKENDS; m++) {
 		__u8 *flags = &n.i->members[service()->member[m].id].flags;
 
-		*flags = some && by_latency() ? *flags | POISE_F_WATCHED : *flags & ~POISE_F_WATCHED;
+		*flags =
+			some && by_latency() ? *flags | POISE_F_WATCHED : *flags & ~POISE_F_WATCHED;
 	}
 }
 
@@ -209,7 +210,7 @@ static void does_like_never(enum poise_policy policy)
 	never = trace();
 	native_close(&n);
 
-	cr_expect_neq(fading.places, over.places, "fading is as if it were over, too");
+	cr_expect_gt(fading.count, over.count, "fading costs nothing either: %ld", fading.count);
 	cr_expect_eq(over.count, never.count, "%ld instructions, without %ld", over.count,
 		     never.count);
 	cr_expect_eq(over.path, never.path, "others than without");
