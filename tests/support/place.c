@@ -18,7 +18,8 @@
 
 #define PLACE_NAME "test-rig-%d" /* of this process */
 
-static struct place *opened; /* what place_cleanup removes */
+/* What place_cleanup removes, if it has a name. A copy: the test's own may be gone by then. */
+static char opened[POISE_NAME_MAX];
 
 void place_must(int rc, const char *what, const struct poise_error *err)
 {
@@ -77,18 +78,20 @@ void place_open(struct place *p)
 			  "ip link set out up && ip link set outpeer up"));
 	p->lo = if_nametoindex("lo");
 	p->out = if_nametoindex("out");
-	opened = p;
+	snprintf(opened, sizeof(opened), "%s", name);
 }
 
 void place_keep(struct place *p, const char *name)
 {
 	set_name(p, name);
-	opened = NULL;
+	opened[0] = '\0';
 }
 
 void place_cleanup(void)
 {
-	if (opened)
-		attach_reset(&opened->where, NULL);
-	opened = NULL;
+	struct instance_where where = {.name = opened};
+
+	if (opened[0])
+		attach_reset(&where, NULL);
+	opened[0] = '\0';
 }
