@@ -4,14 +4,10 @@
  * stack, and what becomes of the answer where it leaves the host; errors about either; and what is
  * nobody's answer leaves as it is. There is one port, so that packets can be written down.
  */
-#include <bpf/bpf.h>
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <limits.h>
 #include <linux/pkt_cls.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/support/cases.h"
 #include "tests/support/setup.h"
@@ -27,25 +23,19 @@ static const char setup[] = "services:\n" LOCAL("one", "10.2.0.1", "10.3.0.1")
 	LOCAL("two", "10.2.0.2", "10.3.0.1") LOCAL("six", "[fd02:0::1]", "fd03:0::2");
 
 static struct rig rig;
-static int out_fd;
 
 static void start(void)
 {
 	struct config_limits limits = RIG_LIMITS(4096);
-	char path[PATH_MAX];
 
 	limits.nat_groups = 1;
 	limits.nat_low = 20000;
 	limits.nat_high = 20001;
 	rig_open_with(&rig, setup, &limits);
-	snprintf(path, sizeof(path), "%s/prog_local_out", rig.i->dir);
-	out_fd = bpf_obj_get(path);
-	cr_assert(out_fd >= 0, "%s: %s", path, strerror(errno));
 }
 
 static void finish(void)
 {
-	close(out_fd);
 	rig_close(&rig);
 	place_cleanup();
 }
@@ -157,18 +147,6 @@ static const struct flight errors[] = {
 	 DONE, NULL},
 };
 
-static int leave(const struct frame *in, struct frame *out)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->byte, .data_size_in = (__u32)in->length,
-		    .data_out = out->byte, .data_size_out = sizeof(out->byte));
-
-	*out = (struct frame){0};
-	opts.data_out = out->byte;
-	cr_assert(!bpf_prog_test_run_opts(out_fd, &opts), "%s", strerror(errno));
-	out->length = opts.data_size_out;
-	return (int)opts.retval;
-}
-
 static bool fly(const struct flight *f)
 {
 	struct frame in, out, expected;
@@ -181,7 +159,7 @@ static bool fly(const struct flight *f)
 	for (one = strtok_r(words, ";", &rest); one; one = strtok_r(NULL, ";", &rest))
 		cr_assert_geq(rig_send(&rig, one, NULL), XDP_PASS, "%s: %s", f->name, one);
 	frame_build(&in, f->packet);
-	verdict = f->way == IN ? rig_run(&rig, &in, &out) : leave(&in, &out);
+	verdict = f->way == IN ? rig_run(&rig, &in, &out) : rig_leave(&rig, &in, &out);
 	frame_build(&expected, f->becomes ? f->becomes : f->packet);
 	if (verdict == f->verdict && frame_equal(&expected, &out))
 		return true;

@@ -358,6 +358,23 @@ int rig_run(struct rig *r, const struct frame *in, struct frame *out)
 	return rc ? -errno : (int)run.retval;
 }
 
+int rig_leave(const struct rig *r, const struct frame *in, struct frame *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = in->byte, .data_size_in = (__u32)in->length,
+		    .data_out = out->byte, .data_size_out = sizeof(out->byte));
+	char path[PATH_MAX];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s/prog_local_out", r->i->dir);
+	fd = bpf_obj_get(path);
+	cr_assert(fd >= 0, "%s: %s", path, strerror(errno));
+	rc = bpf_prog_test_run_opts(fd, &run);
+	close(fd);
+	cr_assert(!rc, "%s: %s", path, strerror(-rc));
+	out->length = run.data_size_out;
+	return (int)run.retval;
+}
+
 int rig_send(struct rig *r, const char *words, struct frame *out)
 {
 	struct frame in, unused;

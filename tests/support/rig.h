@@ -72,7 +72,9 @@ __u16 rig_service(const struct rig *r, const char *name);
 
 /* One packet through the program, its headroom poisoned. The verdict (XDP_*) or -errno. */
 int rig_run(struct rig *r, const struct frame *in, struct frame *out);
-/* The same from words. */
+/* One packet that leaves the host, through the program of mode local at TC egress. TC_ACT_*. */
+int rig_leave(const struct rig *r, const struct frame *in, struct frame *out);
+/* A packet that comes in, from words. */
 int rig_send(struct rig *r, const char *words, struct frame *out);
 
 #define RIG_SERVICES 63
