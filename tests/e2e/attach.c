@@ -191,12 +191,15 @@ Test(attach, many_replacements, .timeout = TEST_LONGEST)
 {
 	struct instance *i;
 	int how = 0, replacements = getenv("POISE_FULL") ? REPLACEMENTS : FEW;
+	int programs;
 	bool created;
 
 	place_open(&place);
 	i = load(&created);
 	attach(i, "out", ATTACH_AUTO);
 	instance_close(i);
+	programs = pins("prog_");
+	cr_assert(programs > 0);
 	for (int k = 0; k < replacements; k++) {
 		i = load(&created);
 		cr_assert(!created);
@@ -207,7 +210,7 @@ Test(attach, many_replacements, .timeout = TEST_LONGEST)
 		instance_close(i);
 	}
 	cr_expect(pins("link_") == 1);
-	cr_expect(pins("prog_") == 5);
+	cr_expect_eq(pins("prog_"), programs);
 	cr_expect(!pins("new"));
 }
 
