@@ -19,6 +19,9 @@
 #define MEMORY	 16384 /* KiB for what is yet to be tried: some hundred bytes for each byte read */
 #define WHY_TEXT 120
 
+/* Bytes that one step may swallow by counts: about as many as by letters as they stand. */
+#define COUNTED_MOST 128
+
 static pcre2_code *compile(const char *pattern, uint32_t options, char *why, size_t *at)
 {
 	int error;
@@ -46,19 +49,44 @@ static pcre2_code *compile_anywhere(const char *pattern, char *why, size_t *at)
 	return code;
 }
 
-/* A group that does more than to hold together, or to say how its letters count; or a repetition
- * that gives nothing back. */
+/* A group that does more than to hold together, or to say how its letters count. Where blanks do
+ * not count, what keeps may be hidden between them. */
+static bool is_odd_group(const char *c)
+{
+	if (!strncmp(c, "(*", 2))
+		return true;
+	if (strncmp(c, "(?", 2) != 0)
+		return false;
+	c += 2;
+	c += strspn(c, "ims-");
+	return *c != ':' && *c != ')';
+}
+
+/* Such a group, or a repetition that gives nothing back. */
 static bool keeps(const char *pattern)
 {
 	for (const char *c = pattern; *c; c++) {
 		if (*c == '\\' && c[1])
 			c++;
-		else if (!strncmp(c, "(*", 2) || (!strncmp(c, "(?", 2) && !strchr(":imsx-", c[2])))
-			return true;
-		else if (strchr("*+?}", *c) && c[1] == '+')
+		else if (is_odd_group(c) || (strchr("*+?}", *c) && c[1] == '+'))
 			return true;
 	}
 	return false;
+}
+
+/* How often something is said to be there at least, in all: that often it is swallowed without a
+ * step, and not given back. */
+static unsigned long counted(const char *pattern)
+{
+	unsigned long sum = 0;
+
+	for (const char *c = pattern; *c; c++) {
+		if (*c == '\\' && c[1])
+			c++;
+		else if (*c == '{')
+			sum += strtoul(c + 1, NULL, 10);
+	}
+	return sum;
 }
 
 static bool refers_back(const pcre2_code *code)
@@ -82,6 +110,11 @@ int pattern_check(const char *pattern, struct poise_error *err)
 		rc = poise_fail_text(err, POISE_E_BAD_VALUE, pattern,
 				     "it refers back, looks around or keeps what it has, which may "
 				     "take for ever");
+	else if (alone && counted(pattern) > COUNTED_MOST)
+		rc = poise_fail_text(err, POISE_E_BAD_VALUE, pattern,
+				     "its counts in braces are more than %d in all, which may take "
+				     "long",
+				     COUNTED_MOST);
 	else if (alone)
 		anywhere = compile_anywhere(pattern, why, &at);
 	if (!rc && !anywhere)
