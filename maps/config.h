@@ -296,6 +296,8 @@ bool config_check_path(const struct config_service *svc, const struct config_mem
 		       union poise_addr *address, const char **why);
 /* Whether a check's keys go together. */
 int config_health_validate(const struct poise_health_conf *h, struct poise_error *err);
+/* Whether each of its texts is one of its kind, whatever its type looks at. */
+int config_health_texts(const struct poise_health_conf *h, struct poise_error *err);
 /* The type of check that is made: `auto` is tcp or none. */
 enum poise_check config_check_type(const struct config_service *svc);
 /* The port that is asked of a member (NULL: of one without a port of its own), host order; 0: the

@@ -80,6 +80,14 @@ __u16 config_check_port(const struct config_service *svc, const struct config_me
 	return listener_port(svc, said_type(svc, m) == POISE_CHECK_AUTO);
 }
 
+/* All that are its own, but for its type, into *h. */
+static void take_all(const struct config_member *m, struct poise_health_conf *h)
+{
+	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o))
+		if (o->type == OPTION_OWN && strcmp(o->key, "health-type") != 0)
+			take(m, o, h);
+}
+
 void config_check_of(const struct config_service *svc, const struct config_member *m,
 		     struct poise_health_conf *h)
 {
@@ -89,9 +97,17 @@ void config_check_of(const struct config_service *svc, const struct config_membe
 		return;
 	if (said_type(svc, m) != svc->conf.health.type)
 		config_health_fit(h);
-	for (const struct option *o = option_first(OPTION_BACKEND); o; o = option_next(o))
-		if (o->type == OPTION_OWN && strcmp(o->key, "health-type") != 0)
-			take(m, o, h);
+	take_all(m, h);
+}
+
+/* Each of them alone: nobody looks at those that wait, but they are wrong from the beginning. */
+static int check_own_texts(const struct config_member *m, struct poise_error *err)
+{
+	struct poise_health_conf h;
+
+	config_health_init(&h);
+	take_all(m, &h);
+	return config_health_texts(&h, err);
 }
 
 int config_check_validate(const struct config_service *svc, const struct config_member *m,
@@ -101,9 +117,12 @@ int config_check_validate(const struct config_service *svc, const struct config_
 
 	if (!has_own(m))
 		return 0;
+	if (check_own_texts(m, err))
+		return -1;
 	config_check_of(svc, m, &h);
 	/* A service that was not told of a type may be told of one yet. */
-	if (said_type(svc, m) == POISE_CHECK_AUTO)
+	if (svc->conf.health.type == POISE_CHECK_AUTO &&
+	    !take(m, option_find(OPTION_BACKEND, "health-type"), &(struct poise_health_conf){0}))
 		config_health_fit(&h);
 	return config_health_validate(&h, err) ||
 			       config_health_port(h.type, config_check_port(svc, m), err)

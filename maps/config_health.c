@@ -210,6 +210,11 @@ int config_health_validate(const struct poise_health_conf *h, struct poise_error
 	return failed ? poise_error_about(err, "health") : 0;
 }
 
+int config_health_texts(const struct poise_health_conf *h, struct poise_error *err)
+{
+	return check_texts(h, err) ? poise_error_about(err, "health") : 0;
+}
+
 int config_health_port(enum poise_check type, __u16 port, struct poise_error *err)
 {
 	const unsigned int without = BIT(NONE) | BIT(ICMP) | BIT(EXEC) | BIT(AUTO);

@@ -136,6 +136,12 @@ Test(own_check, without_a_check_it_waits)
 	config_free(must("none", ALL));
 }
 
+/* A service that was not told of a type yet: what its backend says to one waits. */
+Test(own_check, before_its_service_has_a_type_it_waits)
+{
+	config_free(must("auto", "health-path: /x, health-send: y"));
+}
+
 /* What the service says to another type is not for it; times and counts are. */
 Test(own_check, a_type_of_its_own)
 {
@@ -161,7 +167,7 @@ Test(own_check, a_type_of_its_own)
 
 Test(own_check, one_that_is_checked_where_nobody_is)
 {
-	struct config *cfg = must("none", "health-type: auto, health-path: /x");
+	struct config *cfg = must("none", "health-type: auto");
 	struct config_service *svc = cfg->service[0];
 
 	cr_expect(!config_is_checked(svc, &svc->member[FIRST]));
@@ -235,6 +241,16 @@ Test(own_check, what_is_refused)
 		{"http", "health-type: htp", "health-type htp: not one of"},
 		{"http", "health-status: 2xx", "no list of statuses"},
 		{"http", "health-body-regex: \"(\"", "health: body-regex"},
+		/* of types that look at it later, if ever */
+		{"none", "health-path: x", "a path begins with / (f.yaml:8)"},
+		{"auto", "health-status: 2xx", "no list of statuses, like 200-399,404 (f.yaml:8)"},
+		{"auto", "health-body-regex: \"(\"", "missing closing parenthesis (f.yaml:8)"},
+		{"http", "checked: no, health-host: a b", "no name of a host"},
+		{"http", "health-type: none, health-command: \"'\"", "is not closed"},
+		{"http", "health-type: auto, health-path: /x",
+		 "path says nothing to a check of type tcp (f.yaml:8)"},
+		{"auto", "health-type: auto, health-send: x",
+		 "send says nothing to a check of type tcp (f.yaml:8)"},
 		{"none", "health-type: exec", "a check of type exec needs command (f.yaml:8)"},
 		{"none", "health-path: \"/is-" LONG "\"", "no room"},
 		{"none", "health-path: \"/" LONG LONG "\"", "at most 255"},
