@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Mode local with real clients, and servers in containers of the balancer, behind a veth and behind
- * a bridge, and on the balancer itself; while nftables masquerades and keeps track. Long transfers
- * have equal digests, nothing fails, servers see the client's own address, errors reach the right
- * sockets, and whatever else the host does goes on.
+ * a bridge, and on the balancer itself, and beside one elsewhere by mode nat; while nftables
+ * masquerades and keeps track. Long transfers have equal digests, nothing fails, servers see the
+ * client's own address, errors reach the right sockets, and whatever else the host does goes on.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -15,6 +15,9 @@
 #define PODS	 3
 #define REQUESTS 300
 #define RATE	 600
+#define LONG	 "10485760" /* bytes of a transfer that many windows take */
+#define SHORT	 "300000"
+#define LB4	 "10.0.0.101"
 
 TestSuite(local, .timeout = 120);
 
@@ -41,13 +44,27 @@ static void up(struct site *s)
 {
 	char node[8];
 
-	lab_up(&s->lab, "--clients 1 --backends 0 --pods 3");
+	lab_up(&s->lab, "--clients 1 --backends 1 --pods 3");
 	lab_must(&s->lab, "lb1", "%s", firewall);
 	for (int n = 1; n <= PODS; n++) {
 		snprintf(node, sizeof(node), "p%d", n);
 		serve(&s->lab, node, pods4[n - 1], pods6[n - 1]);
 	}
 	site_attach(s);
+}
+
+static void transfers(const struct site *s, const char *node, const char *at, const char *bytes)
+{
+	const char *out = lab_must(&s->lab, node, "bulk %s:9000 %s", at, bytes);
+
+	cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+}
+
+/* This backend alone serves. */
+static void alone(const struct site *s, const char *const *backend, int n)
+{
+	lab_must(&s->lab, "lb1", "poise backend disable web %s %s && poise backend enable web %s",
+		 backend[(n + 1) % PODS], backend[(n + 2) % PODS], backend[n]);
 }
 
 /* Makes a service of mode local with these backends, and waits until one answers. */
@@ -73,112 +90,67 @@ static void all_answered(const struct site *s, const char *kind, const char *at,
 
 static void real_traffic(const struct site *s, const char *at, const char *const *backend)
 {
-	const char *out;
-
 	/* Each backend in turn: two transfers each way. */
 	for (int n = 0; n < PODS; n++) {
-		lab_must(&s->lab, "lb1", "poise backend disable web %s %s", backend[(n + 1) % PODS],
-			 backend[(n + 2) % PODS]);
-		lab_must(&s->lab, "lb1", "poise backend enable web %s", backend[n]);
-		out = lab_must(&s->lab, "c1", "bulk %s:9000", at);
-		cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+		alone(s, backend, n);
+		transfers(s, "c1", at, n ? SHORT : LONG);
 	}
 	lab_must(&s->lab, "lb1", "poise backend enable web %s %s %s", backend[0], backend[1],
 		 backend[2]);
 	all_answered(s, "http", at, 80);
 	all_answered(s, "udp", at, 9000);
+	lab_must(&s->lab, "lb1", "poise stats web | grep reply-forwarded");
 }
 
-Test(local, containers_4)
+/* The host's other traffic: its own, and a container's that is masqueraded. */
+static void others(const struct site *s)
 {
-	struct site s = {0};
-	const char *out;
-
-	up(&s);
-	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2 10.7.2.3");
-	real_traffic(&s, SITE_VIP4, pods4);
-	out = lab_must(&s.lab, "c1", "curl -s http://" SITE_VIP4 "/who");
-	cr_assert_str_eq(out, "198.51.100.1\n");
-	/* The host's other traffic: its own, and a container's that is masqueraded. */
-	out = lab_must(&s.lab, "p1", "ping -c 1 -W 5 198.51.100.1");
-	out = lab_must(&s.lab, "lb1", "poise stats web");
-	cr_assert(strstr(out, "reply-forwarded"), "%s", out);
-	lab_must(&s.lab, "lb1", "poise map check");
-	/* What would keep packets from them is told. */
-	lab_must(&s.lab, "lb1", "! poise status | grep -E 'rp_filter|ip_forward'");
-	lab_must(&s.lab, "lb1", "sysctl -qw net.ipv4.ip_forward=0 net.ipv4.conf.eth0.rp_filter=1");
-	lab_must(&s.lab, "lb1", "poise status | grep -F 'ipv4/ip_forward is 0'");
-	lab_must(&s.lab, "lb1", "poise status | grep -F 'eth0: rp_filter is 1'");
-	lab_down(&s.lab);
+	lab_must(&s->lab, "p1", "ping -c 1 -W 5 198.51.100.1");
+	lab_must(&s->lab, "lb1", "ping -c 1 -W 5 198.51.100.1");
 }
 
-Test(local, containers_6)
+/* What would keep packets from backends is told. */
+static void remarks(const struct site *s)
 {
-	struct site s = {0};
-
-	up(&s);
-	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
-	real_traffic(&s, "[" SITE_VIP6 "]", pods6);
-	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s 'http://[" SITE_VIP6 "]/who'"),
-			 "2001:db8:c::1\n");
-	lab_down(&s.lab);
-}
-
-/* The balancer's own socket; its other listeners are not disturbed. */
-Test(local, the_host_itself)
-{
-	struct site s = {0};
-	const char *out;
-
-	up(&s);
-	serve(&s.lab, "lb1", "10.0.0.101", "2001:db8:5::101");
-	service(&s, "web", SITE_VIP4, "10.0.0.101");
-	out = lab_must(&s.lab, "c1", "bulk " SITE_VIP4 ":9000");
-	cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
-	all_answered(&s, "http", SITE_VIP4, 80);
-	out = lab_must(&s.lab, "c1", "bulk 10.0.0.101:9000 1000000");
-	cr_assert(strstr(out, "lb1"), "%s", out);
-	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s http://10.0.0.101/who"), "198.51.100.1\n");
-	lab_down(&s.lab);
+	lab_must(&s->lab, "lb1", "! poise status | grep -E 'rp_filter|ip_forward'");
+	lab_must(&s->lab, "lb1", "sysctl -qw net.ipv4.ip_forward=0 net.ipv4.conf.eth0.rp_filter=1");
+	lab_must(&s->lab, "lb1", "poise status | grep -F 'ipv4/ip_forward is 0'");
+	lab_must(&s->lab, "lb1", "poise status | grep -F 'eth0: rp_filter is 1'");
 }
 
 /* A datagram for a port that nobody has, and segments that a router cannot pass on. */
-Test(local, errors)
+static void errors(const struct site *s)
 {
-	struct site s = {0};
 	const char *out;
 
-	up(&s);
-	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2");
-	lab_must(&s.lab, "lb1",
+	lab_must(&s->lab, "lb1",
 		 "poise service listen web " SITE_VIP4 ":9002/udp " SITE_VIP4 ":9002");
-	out = lab_must(&s.lab, "c1", "probe udp " SITE_VIP4 ":9002");
+	out = lab_must(&s->lab, "c1", "probe udp " SITE_VIP4 ":9002");
 	cr_assert(strstr(out, "refused") || strstr(out, "icmp 3 3"), "%s", out);
-	out = lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9002");
+	out = lab_must(&s->lab, "c1", "probe tcp " SITE_VIP4 ":9002");
 	cr_assert(strstr(out, "refused"), "%s", out);
-	lab_must(&s.lab, "router", "ip link set clients mtu 1400");
-	for (int i = 0; i < 2; i++)
-		lab_must(&s.lab, "c1", "bulk " SITE_VIP4 ":9000");
-	out = lab_must(&s.lab, "lb1", "poise stats web");
-	cr_assert(strstr(out, "icmp-error-routed"), "%s", out);
-	lab_down(&s.lab);
+	lab_must(&s->lab, "router", "ip link set clients mtu 1400");
+	transfers(s, "c1", SITE_VIP4, SHORT);
+	lab_must(&s->lab, "lb1", "poise stats web | grep icmp-error-routed");
+}
+
+static void attach_inside(const struct site *s)
+{
+	for (int n = 1; n <= PODS; n++)
+		lab_must(&s->lab, "lb1", "poise attach pod%d inside | grep 'generic mode'", n);
 }
 
 /* Containers as clients: of the others, behind the same bridge or not, and of themselves. */
 static void inside(const struct site *s, const char *at, const char *const *backend)
 {
+	const char *out;
 	char node[8];
 
 	for (int n = 0; n < PODS; n++) {
-		lab_must(&s->lab, "lb1", "poise backend disable web %s %s", backend[(n + 1) % PODS],
-			 backend[(n + 2) % PODS]);
-		lab_must(&s->lab, "lb1", "poise backend enable web %s", backend[n]);
+		alone(s, backend, n);
 		for (int client = 0; client < PODS; client++) {
-			const char *out;
-
 			snprintf(node, sizeof(node), "p%d", client + 1);
-			out = lab_must(&s->lab, node, "bulk %s:9000 1000000", at);
-			cr_assert(strstr(out, "up ") && strstr(out, "down "), "%s", out);
+			transfers(s, node, at, SHORT);
 			if (client == n)
 				continue;
 			out = lab_must(&s->lab, node, "curl -s http://%s/who", at);
@@ -188,35 +160,73 @@ static void inside(const struct site *s, const char *at, const char *const *back
 	}
 }
 
-static void attach_inside(const struct site *s)
-{
-	const char *out;
+/* ---- the tests, few, since a lab takes longer to build than much of what is done in it --------*/
 
-	for (int n = 1; n <= PODS; n++) {
-		out = lab_must(&s->lab, "lb1", "poise attach pod%d inside", n);
-		cr_assert(strstr(out, "generic mode"), "%s", out);
-	}
-}
-
-Test(local, inside_4)
+Test(local, containers)
 {
 	struct site s = {0};
 
 	up(&s);
 	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2 10.7.2.3");
+	real_traffic(&s, SITE_VIP4, pods4);
+	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s http://" SITE_VIP4 "/who"),
+			 "198.51.100.1\n");
+	others(&s);
 	attach_inside(&s);
 	inside(&s, SITE_VIP4, pods4);
+	errors(&s);
+	lab_must(&s.lab, "lb1", "poise map check && poise service del web --now");
+	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
+	real_traffic(&s, "[" SITE_VIP6 "]", pods6);
+	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s 'http://[" SITE_VIP6 "]/who'"),
+			 "2001:db8:c::1\n");
+	inside(&s, "[" SITE_VIP6 "]", pods6);
 	lab_must(&s.lab, "lb1", "poise map check");
 	lab_down(&s.lab);
 }
 
-Test(local, inside_6)
+/* The balancer's own socket; its other listeners are not disturbed. */
+static void itself(const struct site *s)
+{
+	const char *out;
+
+	serve(&s->lab, "lb1", LB4, "2001:db8:5::101");
+	service(s, "web", SITE_VIP4, LB4);
+	transfers(s, "c1", SITE_VIP4, LONG);
+	all_answered(s, "http", SITE_VIP4, 80);
+	out = lab_must(&s->lab, "c1", "bulk " LB4 ":9000 " SHORT);
+	cr_assert(strstr(out, "lb1"), "%s", out);
+	cr_assert_str_eq(lab_must(&s->lab, "c1", "curl -s http://" LB4 "/who"), "198.51.100.1\n");
+}
+
+/* Beside it, a container, and a backend on another machine, which takes mode nat: requests go to
+ * all, none fails, and each serves alone. The last hears from the balancer, not from the client. */
+static void beside_nat(const struct site *s)
+{
+	static const char *const all[] = {LB4, "10.7.1.1", "10.0.0.1"};
+
+	serve(&s->lab, "b1", "10.0.0.1", "2001:db8:5::1");
+	lab_must(&s->lab, "lb1",
+		 "poise backend add web 10.7.1.1 && poise backend add web 10.0.0.1 forward nat");
+	site_expect_from(s, "http://" SITE_VIP4 "/", "b1 lb1 p1 ");
+	all_answered(s, "http", SITE_VIP4, 80);
+	all_answered(s, "udp", SITE_VIP4, 9000);
+	for (int n = 0; n < PODS; n++) {
+		alone(s, all, n);
+		transfers(s, "c1", SITE_VIP4, SHORT);
+		cr_assert_str_eq(lab_must(&s->lab, "c1", "curl -s http://" SITE_VIP4 "/who"),
+				 n < 2 ? "198.51.100.1\n" : LB4 "\n");
+	}
+}
+
+Test(local, the_host_itself_and_others)
 {
 	struct site s = {0};
 
 	up(&s);
-	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
-	attach_inside(&s);
-	inside(&s, "[" SITE_VIP6 "]", pods6);
+	itself(&s);
+	beside_nat(&s);
+	lab_must(&s.lab, "lb1", "poise map check");
+	remarks(&s);
 	lab_down(&s.lab);
 }

@@ -162,7 +162,7 @@ void site_expect_from(const struct site *s, const char *url, const char *backend
 {
 	const char *out = lab_must(&s->lab, "c1",
 				   "for n in $(seq 40); do curl -s -m 2 %s || echo failed; done | "
-				   "grep -oE 'b[0-9]|failed' | sort -u | tr '\\n' ' '",
+				   "grep -oE '[a-z]+[0-9]|failed' | sort -u | tr '\\n' ' '",
 				   url);
 
 	cr_assert_str_eq(out, backends);
