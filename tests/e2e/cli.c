@@ -443,8 +443,8 @@ Test(cli, bash_completes_from_the_instance)
 		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}; "
 		     "COMP_LINE='poise service add x 1.2.3.4:80 forward '; "
 		     "COMP_POINT=${#COMP_LINE}; _poise; echo ${COMPREPLY[*]}");
-	cr_assert_str_eq(h.out, "web\n10.0.0.1 10.0.0.2 10.0.0.3\nnat l2 ipip gue default\n", "%s",
-			 h.err);
+	cr_assert_str_eq(h.out, "web\n10.0.0.1 10.0.0.2 10.0.0.3\nnat l2 ipip gue local default\n",
+			 "%s", h.err);
 	for (int i = 0; i < 2; i++) {
 		const char *shell = i ? "fish" : "zsh";
 
@@ -455,16 +455,16 @@ Test(cli, bash_completes_from_the_instance)
 		if (!h.status && !i) {
 			host_run(&h,
 				 "zsh -fc 'compdef() {}; _describe() { print -r -- ${(P)2} }; "
-				 "source %s/c; words=(poise service add x 1.2.3.4:80 forward l); "
+				 "source %s/c; words=(poise service add x 1.2.3.4:80 forward ip); "
 				 "CURRENT=$#words; _poise'",
 				 h.dir);
-			cr_assert_str_eq(h.out, "l2:\n", "%s", h.err);
+			cr_assert_str_eq(h.out, "ipip:\n", "%s", h.err);
 		} else if (!h.status) {
 			host_run(&h,
 				 "fish -c 'source %s/c; complete -C \"poise service add x "
-				 "1.2.3.4:80 forward l\"'",
+				 "1.2.3.4:80 forward ip\"'",
 				 h.dir);
-			cr_assert_str_eq(h.out, "l2\n", "%s", h.err);
+			cr_assert_str_eq(h.out, "ipip\n", "%s", h.err);
 		}
 	}
 }

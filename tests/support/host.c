@@ -45,6 +45,7 @@ void host_up(struct host *h)
 	find_commands(h);
 	cr_assert_eq(unshare(CLONE_NEWNET), 0, "%s", strerror(errno));
 	cr_assert_eq(host_run(h, "%s", network), 0, "%s", h->err);
+	host_poise(h, "reset"); /* what one that was killed may have left, of a number used again */
 }
 
 void host_down(struct host *h)
