@@ -109,11 +109,20 @@ static __always_inline bool answer_read_ip(struct xdp_md *ctx, struct asked *a)
 	return *first >> 4 == 4 ? answer_read_ip4(ctx, a) : answer_read_ip6(ctx, a);
 }
 
+/* Is the service one whose packets are translated? Then one that is too big is never cut in two. */
+static __always_inline bool answer_translated(__u32 service)
+{
+	struct poise_service *s = bpf_map_lookup_elem(&services, &service);
+
+	return s && s->rec[ONCE(s->active) & 1].flags & POISE_S_LINKS;
+}
+
 /* LIMIT_KINDS: none. */
-static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 reason)
+static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 reason,
+						   __u32 service)
 {
 	if (reason == POISE_R_TOO_BIG)
-		return a->v6 || a->df ? LIMIT_ICMP : LIMIT_KINDS;
+		return a->v6 || a->df || answer_translated(service) ? LIMIT_ICMP : LIMIT_KINDS;
 	if (a->fragment)
 		return LIMIT_KINDS;
 	switch (reason) {
@@ -158,7 +167,7 @@ __noinline int answer(struct xdp_md *ctx, __u32 service, answer_t why, __u32 whe
 	count_reason(service, reason);
 	if (!read || (!a.fragment && !answer_read_l4(ctx, &a, reason)))
 		return XDP_DROP;
-	kind = answer_kind(&a, reason);
+	kind = answer_kind(&a, reason, service);
 	if (kind == LIMIT_KINDS)
 		return XDP_DROP;
 	if (!limit_take(kind, asked_source(&a))) {

@@ -26,6 +26,7 @@
 /* Beyond every reason: */
 #define FRAGMENT_FIRST (DROP_BIT | (POISE_REASON_SLOTS + 1)) /* ask fragment_first */
 #define FRAGMENT_NONE  (DROP_BIT | (POISE_REASON_SLOTS + 2)) /* it is whole */
+#define FRAGMENT_NAT   (DROP_BIT | (POISE_REASON_SLOTS + 3)) /* it is mode nat's */
 /* A word so young belongs to a datagram that may be on its way: it is not given up for another. */
 #define FRAGMENT_YOUNG 2 /* seconds */
 
@@ -255,8 +256,8 @@ static __always_inline answer_t fragment_first(struct xdp_md *ctx, struct packet
 	}
 	if (p->ttl <= 1)
 		return DROP(TTL);
-	if (rec->flags & POISE_S_LINKS) /* nothing says by which port the later ones would go */
-		return DROP(FRAGMENT);
+	if (rec->flags & POISE_S_LINKS)
+		return FRAGMENT_NAT;
 	choose_hash(p);
 	member = find(NULL, p, rec);
 	if (IS_DROP(member))
@@ -282,6 +283,8 @@ static __always_inline answer_t fragment_guess(struct packet *p, __u32 service)
 	rec = listener_record(p, service);
 	if (!rec)
 		return 0;
+	if (rec->flags & POISE_S_LINKS) /* only the first has what its flow goes by */
+		return DROP(FRAGMENT);
 	p->ports = 0;
 	choose_hash(p);
 	flow = find_flow(p, rec, stamp_seconds());

@@ -165,10 +165,9 @@ __noinline __u64 nat_stamp(struct xdp_md *ctx, __u32 l4)
 }
 
 /* When the flow begins, or its client ends it, by its own account. */
-static __always_inline void nat_birth(struct xdp_md *ctx, struct scratch *n, const struct packet *p)
+static __always_inline void nat_birth(struct xdp_md *ctx, struct scratch *n, __u32 l4)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 l4 = p->l3 + translate_header(ctx, p);
 	struct tcphdr *tcp;
 	__u64 stamp;
 
@@ -185,34 +184,44 @@ static __always_inline void nat_birth(struct xdp_md *ctx, struct scratch *n, con
 	n->birth.stamped = !!(stamp & NAT_STAMPED);
 }
 
+/* Notes what p, whose transport header is at l4, says of its flow; 0, or why it is not forwarded.
+ */
+static __always_inline answer_t nat_note(struct xdp_md *ctx, struct scratch *n, struct packet *p,
+					 const struct poise_service_rec *rec, __u32 l4)
+{
+	if (p->ttl <= 1)
+		return DROP(TTL);
+	if (ranges_denied(p, rec))
+		return DROP(SOURCE);
+	choose_hash(p);
+	n->flow = find_flow(p, rec, stamp_seconds());
+	n->talk.client = p->src;
+	n->talk.address = p->dst;
+	n->talk.ports = p->ports;
+	n->talk.udp = p->proto == IPPROTO_UDP;
+	n->talk.sent = 0;
+	nat_way(ctx, n, p->l3);
+	nat_birth(ctx, n, l4);
+	return 0;
+}
+
 /* Notes what is known of a packet's flow, for this CPU; 0, or why it is not forwarded. */
 __noinline answer_t nat_read(struct xdp_md *ctx)
 {
 	struct poise_service_rec *rec;
 	struct scratch *n = scratch_get();
 	struct packet p = {};
+	answer_t failed;
 
 	if (!n || !parse(ctx, &p))
 		return DROP(BROKEN);
 	rec = listener_find(&p);
 	if (!rec || !(rec->flags & POISE_S_LINKS))
 		return DROP(BROKEN);
-	if (p.ttl <= 1)
-		return DROP(TTL);
-	if (ranges_denied(&p, rec))
-		return DROP(SOURCE);
-	choose_hash(&p);
-	n->flow = find_flow(&p, rec, stamp_seconds());
-	n->talk.client = p.src;
-	n->talk.address = p.dst;
-	n->talk.ports = p.ports;
-	n->talk.udp = p.proto == IPPROTO_UDP;
-	n->talk.sent = 0;
-	nat_way(ctx, n, p.l3);
-	nat_birth(ctx, n, &p);
-	if (rec->flags & POISE_S_QUIC && n->talk.udp)
+	failed = nat_note(ctx, n, &p, rec, p.l3 + translate_header(ctx, &p));
+	if (!failed && rec->flags & POISE_S_QUIC && n->talk.udp)
 		quic_bind(ctx, &n->flow, p.l3 | (p.v6 ? QUIC_V6 : 0), p.length);
-	return 0;
+	return failed;
 }
 
 /* The slot of the packet's flow, looked at closely; or why there is none. */

@@ -10,10 +10,7 @@
 #define POISE_NAT_ICMP_H
 
 #include "icmp.h"
-#include "nat_back.h"
-
-/* Beside a slot's place: the error goes back to the client. */
-#define NAT_ICMP_BACK 0x40000000u
+#include "nat_hop.h"
 
 /* Does this ICMP packet quote one that we sent to a backend? Asked in the pipeline, where it may be
  * the host's. The slot, or 0. */
@@ -47,64 +44,6 @@ __noinline __u32 nat_icmp_forth(struct xdp_md *ctx)
 	if (link_find(link_bucket(hash), hash, &n->talk, -1, &at) < 0)
 		count_reason(p.service, POISE_R_NO_FLOW);
 	return at;
-}
-
-/* Where it goes, and as what. */
-struct nat_hop {
-	struct rewrite is;
-	struct poise_path path;
-	__u64 nexthop;
-	__u32 service;
-	__u32 member; /* that it goes to; 0: to the client */
-	__u32 local;  /* it goes on by the host's own stack */
-};
-
-static __always_inline answer_t nat_icmp_hop(__u32 found, struct nat_hop *hop)
-{
-	__u32 at = found & ~NAT_ICMP_BACK;
-	struct poise_slot *s = slot_get(at);
-	struct poise_way *w = way_get(at);
-	struct poise_member *m;
-	struct hop way;
-	answer_t failed;
-
-	if (!s || !w)
-		return DROP(BROKEN);
-	hop->service = s->service;
-	if (found & NAT_ICMP_BACK) {
-		hop->nexthop = back_becomes(s, w, &hop->path, &hop->is);
-		return 0;
-	}
-	hop->member = POISE_WORD_MEMBER(ONCE(s->head));
-	m = member_get(hop->member);
-	if (!m || m->service != s->service)
-		return DROP(NO_FLOW);
-	sent_as(at, s, w, m, &hop->is);
-	hop->local = m->mode == POISE_LOCAL;
-	if (hop->local)
-		return 0;
-	failed = hop_find(m, &way);
-	if (failed)
-		return failed;
-	hop->nexthop = way.nexthop;
-	hop->path = *way.path;
-	return 0;
-}
-
-/* It goes; XDP_*. */
-static __always_inline int nat_icmp_gone(struct xdp_md *ctx, const struct packet *p,
-					 const struct nat_hop *hop)
-{
-	count_reason(hop->service, POISE_R_ICMP_ERROR);
-	if (hop->member)
-		count_packet(hop->member, p->length);
-	else
-		count_reason(hop->service, POISE_R_REPLY);
-	if (hop->local)
-		return XDP_PASS;
-	if (LIKELY(hop->path.ifindex == ctx->ingress_ifindex))
-		return XDP_TX;
-	return bpf_redirect(hop->path.ifindex, 0);
 }
 
 /* Writes a half-word; what a checksum over it changes by. */
@@ -221,7 +160,7 @@ static __always_inline __u32 icmp_quoted(struct xdp_md *ctx, const struct packet
 /* A verdict beyond all: it is of the other family (nat_icmp46.h). */
 #define NAT_ICMP_CROSS 0x100
 
-/* XDP_*, or NAT_ICMP_CROSS. found: a slot, with NAT_ICMP_BACK. */
+/* XDP_*, or NAT_ICMP_CROSS. found: a slot, with NAT_BACK. */
 __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 {
 	struct rewrite was = {};
@@ -232,7 +171,7 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 
 	if (!parse_ip(ctx, &p, &l4))
 		return drop(0, DROP(BROKEN));
-	failed = nat_icmp_hop(found, &hop);
+	failed = nat_hop_find(found, &hop);
 	if (failed)
 		return drop(hop.service, failed);
 	quoted = icmp_quoted(ctx, &p, l4, &was);
@@ -253,7 +192,7 @@ __noinline int nat_icmp_send(struct xdp_md *ctx, __u32 found)
 	    !icmp_translate(ctx, &p, l4, (quoted & 0xffff) + l3 - p.l3, quoted >> 16, &was,
 			    &hop.is))
 		return drop(hop.service, DROP(BROKEN));
-	return nat_icmp_gone(ctx, &p, &hop);
+	return nat_hop_gone(ctx, &p, &hop, POISE_R_ICMP_ERROR);
 }
 
 #endif

@@ -257,7 +257,7 @@ __noinline int nat_icmp_cross(struct xdp_md *ctx, __u32 found)
 
 	if (!parse_ip(ctx, &p, &l4))
 		return drop(0, DROP(BROKEN));
-	failed = nat_icmp_hop(found, &x.hop);
+	failed = nat_hop_find(found, &x.hop);
 	if (!failed && p.ttl <= 1)
 		failed = DROP(TTL);
 	if (!failed)
@@ -266,7 +266,7 @@ __noinline int nat_icmp_cross(struct xdp_md *ctx, __u32 found)
 		failed = icmp_cross_write(ctx, &p, &x);
 	if (failed)
 		return drop(x.hop.service, failed);
-	return nat_icmp_gone(ctx, &p, &x.hop);
+	return nat_hop_gone(ctx, &p, &x.hop, POISE_R_ICMP_ERROR);
 }
 
 static __always_inline int nat_icmp(struct xdp_md *ctx)
@@ -275,7 +275,7 @@ static __always_inline int nat_icmp(struct xdp_md *ctx)
 	int verdict;
 
 	if (found)
-		found |= NAT_ICMP_BACK;
+		found |= NAT_BACK;
 	else
 		found = nat_icmp_forth(ctx);
 	if (!found)

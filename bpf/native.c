@@ -24,6 +24,7 @@ int native_tail(struct xdp_md *ctx, __u32 program)
 	case POISE_TAIL_LOCAL: return poise_local(ctx);
 	case POISE_TAIL_RARE: return poise_rare(ctx);
 	case POISE_TAIL_NAT_ICMP: return poise_nat_icmp(ctx);
+	case POISE_TAIL_NAT_FRAGMENT: return poise_nat_fragment(ctx);
 	}
 	return XDP_ABORTED;
 }

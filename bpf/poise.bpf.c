@@ -11,6 +11,7 @@
 #include "address.h"
 #include "local_send.h"
 #include "nat_back.h"
+#include "nat_fragment.h"
 #include "nat_icmp46.h"
 #include "rare.h"
 #include "sweep.h"
@@ -150,6 +151,13 @@ SEC("xdp")
 int poise_nat_icmp(struct xdp_md *ctx)
 {
 	return nat_icmp(ctx);
+}
+
+/* Fragments of either (nat_fragment.h). */
+SEC("xdp")
+int poise_nat_fragment(struct xdp_md *ctx)
+{
+	return nat_fragment(ctx);
 }
 
 /* Frees what is over in a part of the flow table (struct poise_sweep). */

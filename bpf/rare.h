@@ -12,6 +12,7 @@
 #include "forward.h"
 #include "fragment.h"
 #include "icmp.h"
+#include "nat_fragment.h"
 #include "nat_icmp.h"
 #include "relay.h"
 
@@ -27,6 +28,8 @@ __noinline answer_t rare_fragment(struct xdp_md *ctx)
 		return 0;
 	if (!fragment_read(ctx, &p, l4, &f))
 		return FRAGMENT_NONE;
+	if (piece_known(ctx, &p, &f))
+		return FRAGMENT_NAT;
 	answer = fragment(&p, &f);
 	if (IS_DROP(answer) && answer != FRAGMENT_FIRST)
 		count_reason(p.service, DROP_REASON(answer));
@@ -45,7 +48,7 @@ static __always_inline answer_t rare_first(struct xdp_md *ctx)
 	if (!parse_ip(ctx, &p, &l4) || !fragment_read(ctx, &p, l4, &f))
 		return 0;
 	answer = fragment_first(ctx, &p, &f);
-	if (IS_DROP(answer))
+	if (IS_DROP(answer) && answer != FRAGMENT_NAT)
 		count_reason(p.service, DROP_REASON(answer));
 	return answer;
 }
@@ -154,6 +157,10 @@ static __always_inline int rare(struct xdp_md *ctx)
 		}
 	} else if (member == FRAGMENT_FIRST) {
 		member = rare_first(ctx);
+	}
+	if (UNLIKELY(member == FRAGMENT_NAT)) {
+		bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_FRAGMENT);
+		return drop(0, DROP(BROKEN));
 	}
 	if (!member)
 		return address_rest(ctx);

@@ -54,8 +54,9 @@ struct scratch {
 	struct poise_way way; /* but for the source */
 	__u16 vlan[POISE_PATH_MAX_VLANS];
 	__u16 tpid[POISE_PATH_MAX_VLANS];
-	__u32 at; /* the slot, for POISE_TAIL_LOCAL */
+	__u32 at; /* the slot, for POISE_TAIL_LOCAL; that and more for POISE_TAIL_NAT_FRAGMENT */
 	__u32 spare;
+	__u64 datagram; /* of a first fragment */
 };
 
 /* [cpu]. Not pinned: of no use to the next packet. */

@@ -98,9 +98,10 @@ enum poise_tail {
 	POISE_TAIL_NAT_CLOSELY, /* the same, of which more must be known */
 	POISE_TAIL_NAT_BACK, /* one for no service, to a port from which packets of it are sent */
 	POISE_TAIL_NAT_BACK_CLOSELY,
-	POISE_TAIL_NAT_ICMP, /* an ICMP error about one of either */
-	POISE_TAIL_LOCAL,    /* one whose flow is of mode local; its slot is noted */
-	POISE_TAIL_RARE,     /* what is no whole packet of TCP or UDP */
+	POISE_TAIL_NAT_ICMP,	 /* an ICMP error about one of either */
+	POISE_TAIL_LOCAL,	 /* one whose flow is of mode local; its slot is noted */
+	POISE_TAIL_RARE,	 /* what is no whole packet of TCP or UDP */
+	POISE_TAIL_NAT_FRAGMENT, /* a fragment of either; its slot is noted if one is known */
 	POISE_TAILS = 16,
 };
 

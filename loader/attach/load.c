@@ -217,6 +217,7 @@ static int put_tails(const struct load *l, struct poise_error *err)
 		{POISE_TAIL_LOCAL, l->skel->progs.poise_local},
 		{POISE_TAIL_RARE, l->skel->progs.poise_rare},
 		{POISE_TAIL_NAT_ICMP, l->skel->progs.poise_nat_icmp},
+		{POISE_TAIL_NAT_FRAGMENT, l->skel->progs.poise_nat_fragment},
 	};
 
 	for (size_t t = 0; t < sizeof(tail) / sizeof(tail[0]); t++) {
