@@ -97,6 +97,7 @@ static const struct flight flights[] = {
 	{"another port of the backend", C4 SYN, OUT, S4R "| tcp 8081 > 1234 SA", DONE, NULL},
 	{"another port of the client", C4 SYN, OUT, S4R "| tcp 8080 > 1235 SA", DONE, NULL},
 	{"another protocol", C4 SYN, OUT, S4R "| udp 8080 > 1234", DONE, NULL},
+	{"a client's fragment", NULL, IN, C4 "id 7 mf | udp 1234 > 53 | data 8", XDP_DROP, NULL},
 	{"a fragment", C4 "| udp 1234 > 53", OUT, S4R "off 100 proto 17 | data 33", DONE, NULL},
 	{"no IP", C4 SYN, OUT, "arp 10.3.0.1 > 10.1.0.9", DONE, NULL},
 };

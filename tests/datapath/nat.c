@@ -247,6 +247,11 @@ static const struct flight flows[] = {
 	 "eth lb > gw | ip4 10.2.4.2 > 10.1.0.9 ttl 64 tos 0xc0 df | icmp 3 code 4 mtu 100 | " C4(
 		 4, 2) "df | udp 1234 > 53 | data 73",
 	 "s42 too-big"},
+	{"too big once it is IPv6, not asked for", NULL, C4(4, 2) "| udp 1234 > 53 | data 73",
+	 XDP_TX,
+	 "eth lb > gw | ip4 10.2.4.2 > 10.1.0.9 ttl 64 tos 0xc0 df | icmp 3 code 4 mtu 100 | " C4(
+		 4, 2) "| udp 1234 > 53 | data 73",
+	 "s42 answered-icmp"},
 	{"the largest that goes", NULL, C4(4, 2) "df | udp 1234 > 53 | data 72", XDP_TX,
 	 OUT0("b2") S6(4) "ttl 63 | udp " PORT " > 8080 | data 72", NULL},
 	{"too big, not asked for", NULL, C4(4, 1) "| udp 1234 > 53 | data 100", XDP_TX,

@@ -15,10 +15,10 @@
 
 TestSuite(fragment, .timeout = TEST_LONGEST);
 
-static void whole(struct site *s, const char *vip, int family)
+/* Up, and as everybody sends them. */
+static void in_order(struct site *s, const char *vip, int family)
 {
 	bool six = strchr(vip, ':');
-	const char *out;
 
 	s->backends = BACKENDS;
 	site_up(s);
@@ -30,6 +30,14 @@ static void whole(struct site *s, const char *vip, int family)
 		  vip, SIZE);
 	lab_must(&s->lab, "c1", six ? "pieces [%s]:9000 %d %d" : "pieces %s:9000 %d %d", vip, COUNT,
 		 SIZE);
+}
+
+static void whole(struct site *s, const char *vip, int family)
+{
+	bool six = strchr(vip, ':');
+	const char *out;
+
+	in_order(s, vip, family);
 	lab_must(&s->lab, "c1",
 		 six ? "pieces [%s]:9000 %d %d shuffled" : "pieces %s:9000 %d %d shuffled", vip,
 		 COUNT, SIZE);
@@ -96,6 +104,29 @@ Test(fragment, gue_ipv4_over_1500_bytes)
 Test(fragment, ipip_4_in_6_over_1500_bytes)
 {
 	whole(&(struct site){.ipip = true, .mtu = 1500}, SITE_VIP4, 6);
+}
+
+/* Translated, both ways: the answers are as large. */
+static void translated(struct site *s, const char *vip, int family)
+{
+	const char *out;
+
+	in_order(s, vip, family);
+	out = lab_must(&s->lab, "lb1", "poise stats web");
+	cr_assert(strstr(out, "fragment-forwarded"), "%s", out);
+	cr_assert(!strstr(out, "fragment-unknown"), "%s", out);
+	lab_must(&s->lab, "lb1", "poise map check");
+	site_down(s);
+}
+
+Test(fragment, nat_ipv4)
+{
+	translated(&(struct site){.nat = true}, SITE_VIP4, 4);
+}
+
+Test(fragment, nat_ipv6)
+{
+	translated(&(struct site){.nat = true}, SITE_VIP6, 6);
 }
 
 #define UNCUT  "eth0: TC ingress lacks the program that cuts packets in two"
