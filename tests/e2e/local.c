@@ -18,6 +18,7 @@
 #define LONG	 "10485760" /* bytes of a transfer that many windows take */
 #define SHORT	 "300000"
 #define LB4	 "10.0.0.101"
+#define OVERLAY	 "10.8.0.1" /* b1's in a network that lies over the backends' */
 
 TestSuite(local, .timeout = 120);
 
@@ -219,6 +220,30 @@ static void beside_nat(const struct site *s)
 	}
 }
 
+/* An overlay leads to a server on another machine: packets for it leave by a tunnel, and the host
+ * masquerades them, so that answers come back the same way. */
+static void overlay(const struct site *s)
+{
+	static const char tunnel[] =
+		"ip link add vx0 type vxlan id 7 dstport 4789 local %s remote %s "
+		"dev eth0 && ip addr add %s/24 dev vx0 && ip link set vx0 up";
+
+	lab_must(&s->lab, "lb1", tunnel, LB4, "10.0.0.1", "10.8.0.254");
+	lab_must(&s->lab, "b1", tunnel, "10.0.0.1", LB4, OVERLAY);
+	lab_must(&s->lab, "lb1",
+		 "nft add rule inet host post oifname vx0 masquerade && "
+		 "nft add rule inet host forward oifname vx0 accept");
+	lab_serve(&s->lab, "b1", "serve overlay " OVERLAY ":9000");
+	lab_must(&s->lab, "lb1",
+		 "poise backend add web " OVERLAY " && "
+		 "poise backend disable web " LB4 " 10.7.1.1 10.0.0.1");
+	transfers(s, "c1", SITE_VIP4, LONG);
+	all_answered(s, "http", SITE_VIP4, 80);
+	all_answered(s, "udp", SITE_VIP4, 9000);
+	cr_assert_str_eq(lab_must(&s->lab, "c1", "curl -s http://" SITE_VIP4 "/who"),
+			 "10.8.0.254\n");
+}
+
 Test(local, the_host_itself_and_others)
 {
 	struct site s = {0};
@@ -226,6 +251,7 @@ Test(local, the_host_itself_and_others)
 	up(&s);
 	itself(&s);
 	beside_nat(&s);
+	overlay(&s);
 	lab_must(&s.lab, "lb1", "poise map check");
 	remarks(&s);
 	lab_down(&s.lab);
