@@ -16,7 +16,7 @@ static int about(struct cli *c, const struct config_service *svc)
 static void note_daemon(struct cli *c)
 {
 	if (!instance_daemon_runs(c->instance))
-		cli_note(c, "poised is not running: nobody checks, and every backend counts as up");
+		cli_note(c, "poised is not running: nobody checks, states stay as they are");
 }
 
 /* The keys of a check of another type say nothing to this one: they begin at their defaults. */

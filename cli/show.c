@@ -353,16 +353,29 @@ static int show_json(struct cli *c)
 	return 0;
 }
 
-/* Shares are moved on by poised alone. */
-static void say_no_fade(const struct cli *c)
+static bool is_anyone_checked(const struct config_service *svc)
 {
-	for (size_t i = 0; i < c->config->services; i++) {
-		if (!config_fade_in(&c->config->service[i]->conf))
-			continue;
-		if (!instance_daemon_runs(c->instance))
-			fprintf(c->out, "poised is not running: backends do not fade in\n");
+	for (size_t m = 0; m < svc->members; m++)
+		if (config_is_checked(svc, &svc->member[m]))
+			return true;
+	return false;
+}
+
+/* What poised alone does: results grow old, and shares are not moved on. */
+static void say_no_daemon(const struct cli *c)
+{
+	bool checked = false, fades = false;
+
+	if (instance_daemon_runs(c->instance))
 		return;
+	for (size_t i = 0; i < c->config->services; i++) {
+		checked |= is_anyone_checked(c->config->service[i]);
+		fades |= config_fade_in(&c->config->service[i]->conf) != 0;
 	}
+	if (checked)
+		fprintf(c->out, "poised is not running: nobody checks, states stay as they are\n");
+	if (fades)
+		fprintf(c->out, "poised is not running: backends do not fade in\n");
 }
 
 static void say_notes(const struct cli *c, const struct showing *w)
@@ -402,7 +415,8 @@ static int show_once(struct cli *c)
 	if (shown_each(c, show_service, &w))
 		return -1;
 	table_print(&w.table, c->out, c->colour);
-	say_no_fade(c);
+	if (!c->args.set[OPT_COLUMNS])
+		say_no_daemon(c);
 	say_notes(c, &w);
 	if (!w.services)
 		fprintf(c->out, "no services: poise service add NAME ADDR:PORT\n");

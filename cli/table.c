@@ -129,7 +129,7 @@ const struct cli_command cli_commands[] = {
 	 .help = "Checks the backends of a service; TYPE is tcp, http, https, udp, dns, icmp, grpc "
 		 "or exec.",
 	 .about = "Keys that are not said stay as they are, unless TYPE changes. Backends stay as "
-		  "they are until the first result. poised checks: without it all count as up."},
+		  "they are until the first result. poised checks: without it they stay so."},
 	{CHANGE, .name = "health off", .run = cmd_health_off, .usage = "SERVICE", .complete = "s",
 	 NO_KEYS, .help = "Checks the backends of a service no more; all count as up."},
 	{CHANGE, .name = "address claim", .run = cmd_address_claim,

@@ -162,6 +162,8 @@ static int in_a_row(void)
 			     "grep -o '[0-9]*$'"));
 }
 
+#define NOBODY_CHECKS "poised is not running: nobody checks, states stay as they are"
+
 /* While poised is dead, one that was up breaks and one that was down recovers: neither is believed
  * before it was looked at again, as often as ever. */
 static void check_restart(void)
@@ -175,6 +177,9 @@ static void check_restart(void)
 	lab_must(&site.lab, "b2", "nginx");
 	lab_must(&site.lab, "b1", "nginx -s stop");
 	expect_states(before, "a kill");
+	lab_until(&site.lab, "lb1", SITE_SOON, "poise show web | grep -q '" NOBODY_CHECKS "'");
+	lab_must(&site.lab, "lb1",
+		 "poise health set web http rise default | grep -q '" NOBODY_CHECKS "'");
 	site.poised = lab_poised(&site.lab, "lb1", "");
 	expect_states(before, "a restart");
 	lab_must(&site.lab, "lb1", "poise health set web http " SITE_QUICK);
