@@ -191,7 +191,7 @@ Test(attach, many_replacements, .timeout = TEST_LONGEST)
 {
 	struct instance *i;
 	int how = 0, replacements = getenv("POISE_FULL") ? REPLACEMENTS : FEW;
-	int programs;
+	unsigned int programs;
 	bool created;
 
 	place_open(&place);
