@@ -8,130 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/cases.h"
-#include "tests/support/setup.h"
-
-#define PORT "20000"
-
-/* Over path p: IPv4 and IPv6 backends whose port is not the listener's, and one whose is. */
-#define NAT_SERVICE(p, n, backend)                                                                 \
-	"  - { name: s" #p #n                                                                      \
-	", " SETUP_LISTEN(p, n) ", forward: nat, backends: [ { address: '" backend                 \
-				"', port: 8080 } ] }\n"
-#define NAT_PATH(p) NAT_SERVICE(p, 1, "10.3." #p ".1") NAT_SERVICE(p, 2, "fd03:" #p "::2")
-
-static const char setup[] = "services:\n" NAT_PATH(0) NAT_PATH(1) NAT_PATH(2) NAT_PATH(3)
-	NAT_PATH(4) NAT_SERVICE(5, 1, "10.3.5.1") NAT_SERVICE(9, 1, "10.3.9.1")
-		SETUP_SERVICE(0, 4, "nat", "10.3.0.4");
-
-/* Packets after `first` (separated by ;), which must leave: what becomes of `in`. */
-struct flight {
-	const char *name, *first, *in;
-	int verdict;
-	const char *out;     /* NULL: as it came */
-	const char *counted; /* "SERVICE REASON" one more; NULL: none looked at */
-};
+#include "tests/support/flight.h"
 
 static struct rig rig;
 
 TestSuite(nat, .fini = place_cleanup);
 
-static void open_rig(void)
-{
-	struct config_limits limits = RIG_LIMITS(4096);
-
-	limits.nat_groups = 1;
-	limits.nat_low = limits.nat_high = 20000;
-	rig_open_with(&rig, setup, &limits);
-}
-
-static void send_first(const struct flight *f)
-{
-	char words[512], *rest, *one;
-
-	snprintf(words, sizeof(words), "%s", f->first ? f->first : "");
-	for (one = strtok_r(words, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
-		int verdict = rig_send(&rig, one, NULL);
-
-		cr_assert(verdict == XDP_TX || verdict == XDP_REDIRECT, "%s: %s: verdict %d",
-			  f->name, one, verdict);
-	}
-}
-
-static __u64 count_of(const char *counted)
-{
-	static struct rig_counts c;
-	static const char *const names[] = {
-#define NAME(symbol, name, text) name,
-		POISE_REASONS(NAME) POISE_EVENTS(NAME)
-#undef NAME
-	};
-	char service[32], reason[32];
-
-	if (!counted)
-		return 0;
-	cr_assert_eq(sscanf(counted, "%31s %31s", service, reason), 2);
-	rig_count(&rig, &c);
-	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
-		if (!strcmp(names[k], reason))
-			return c.service[strcmp(service, "none") ? rig_service(&rig, service) : 0]
-				.count[k];
-	cr_assert_fail("there is no reason %s", reason);
-	return 0;
-}
-
-static bool fly(const struct flight *f)
-{
-	struct frame in, out, expected;
-	__u64 was;
-	int verdict;
-
-	rig_forget(&rig);
-	rig_refill(&rig);
-	send_first(f);
-	was = count_of(f->counted);
-	frame_build(&in, f->in);
-	verdict = rig_run(&rig, &in, &out);
-	frame_build(&expected, f->out ? f->out : f->in);
-	if (verdict == f->verdict && frame_equal(&expected, &out) &&
-	    count_of(f->counted) == was + !!f->counted)
-		return true;
-	fprintf(stderr, "%s: verdict %d, not %d; %llu counted\n", f->name, verdict, f->verdict,
-		count_of(f->counted) - was);
-	frame_print_difference(&expected, &out);
-	return false;
-}
-
-static void fly_all(const struct flight *f, size_t n)
-{
-	size_t bad = 0;
-
-	for (size_t k = 0; k < n; k++)
-		bad += !fly(&f[k]);
-	cr_assert_eq(bad, 0, "%zu of %zu", bad, n);
-}
-
-#define FLY(table) fly_all(table, sizeof(table) / sizeof((table)[0]))
-
 /* ---- there and back ---------------------------------------------------------------------------*/
-
-#define C4(p, n)     "ip4 10.1.0.9 > 10.2." #p "." #n " "
-#define C6(p, n)     "ip6 fd01::9 > fd02:" #p "::" #n " "
-#define S4(p)	     "ip4 10.3.0.254 > 10.3." #p ".1 "
-#define S6(p)	     "ip6 fd03::fe > fd03:" #p "::2 "
-#define S4BACK(p)    "ip4 10.3." #p ".1 > 10.3.0.254 "
-#define S6BACK(p)    "ip6 fd03:" #p "::2 > fd03::fe "
-#define C4BACK(p, n) "ip4 10.2." #p "." #n " > 10.1.0.9 "
-#define C6BACK(p, n) "ip6 fd02:" #p "::" #n " > fd01::9 "
-
-#define TCP_OUT	  "| tcp 1234 > 80 S seq 77 | data 11"
-#define TCP_OUT_  "| tcp " PORT " > 8080 S seq 77 | data 11"
-#define TCP_BACK  "| tcp 8080 > " PORT " SA seq 99 ack 78"
-#define TCP_BACK_ "| tcp 80 > 1234 SA seq 99 ack 78"
-#define UDP_OUT	  "| udp 1234 > 53 | data 12"
-#define UDP_OUT_  "| udp " PORT " > 8080 | data 12"
-#define UDP_BACK  "| udp 8080 > " PORT " | data 33"
-#define UDP_BACK_ "| udp 53 > 1234 | data 33"
 
 /* A client's packet ip/l4 in a frame `in` leaves as ip_/l4_ in `out`; the answer, in whatever
  * frame, goes back as the client's frames came. same: what an IPv4 header of the same family keeps.
@@ -160,10 +43,6 @@ static void fly_all(const struct flight *f, size_t n)
 		BOTH(what " 6 to 4 udp", p, in, out, back, verdict, C6(p, 1), C6BACK(p, 1), "",    \
 		     S4(p), S4BACK(p), "df ", UDP_OUT, UDP_OUT_, UDP_BACK, UDP_BACK_)
 
-#define BACK0 "eth lb > gw | "
-#define BACK1 "eth lb > gw | vlan 7 pcp 3 | "
-#define BACK2 "eth lb > gw | vlan 8 tpid 0x88a8 | vlan 9 | "
-
 static const struct flight pairs[] = {
 	PAIRS(0, IN0, OUT0("b1"), OUT0("b2"), BACK0, XDP_TX, "no tag"),
 	PAIRS(0, IN1, OUT0("b1"), OUT0("b2"), BACK1, XDP_TX, "one tag to none"),
@@ -171,9 +50,6 @@ static const struct flight pairs[] = {
 	PAIRS(2, IN0, OUT2("b1"), OUT2("b2"), BACK0, XDP_TX, "no tag to two"),
 	PAIRS(3, IN0, OUT3("b1"), OUT3("b2"), BACK0, XDP_REDIRECT, "another device"),
 };
-
-#define SYN4 IN0 C4(0, 1) "| tcp 1234 > 80 S"
-#define SYN6 IN0 C6(0, 2) "| tcp 1234 > 80 S"
 
 static const struct flight headers[] = {
 	{"options stay", NULL, C4(0, 1) "opt 8 tos 0x28 df id 7 " TCP_OUT, XDP_TX,
@@ -313,9 +189,6 @@ static const struct flight established[] = {
 #define R4_LB		 "ip4 10.9.9.9 > 10.3.0.254 "
 #define R6_LB		 "ip6 fd09::9 > fd03::fe "
 
-#define UDP4 IN0 C4(0, 1) UDP_OUT
-#define UDP6 IN0 C6(0, 2) UDP_OUT
-
 static const struct flight errors[] = {
 	{"from the backend's side, TCP", SYN4,
 	 R4_LB "| icmp 3 code 4 mtu 1400 | " S4(0) "ttl 60 " TCP_QUOTE_THERE " | data 20", XDP_TX,
@@ -423,100 +296,12 @@ static const struct flight errors[] = {
 
 Test(nat, tables)
 {
-	open_rig();
+	flight_open(&rig);
 	FLY(pairs);
 	FLY(headers);
 	FLY(flows);
 	FLY(established);
 	FLY(errors);
-	rig_close(&rig);
-}
-
-/* ---- fragments --------------------------------------------------------------------------------*/
-
-/* Of what a datagram of that number carries: its beginning, and what has no ports. */
-#define BEGIN4	"id 7 mf "
-#define LATER4	"id 7 off 4 mf proto 17 "
-#define LAST4	"id 7 off 8 proto 17 "
-#define REST	"| data 24"
-#define BEGIN6	"| frag6 id 7 mf "
-#define LATER6	"| frag6 id 7 off 4 mf proto 17 | data 24"
-#define FIRST4	IN0 C4(0, 1) BEGIN4 UDP_OUT
-#define FIRST6	IN0 C6(0, 2) BEGIN6 UDP_OUT
-#define ANSWER4 UDP4 ";" S4BACK(0) BEGIN4 UDP_BACK
-#define ANSWER6 UDP6 ";" S6BACK(0) BEGIN6 UDP_BACK
-
-static const struct flight fragments[] = {
-	{"the first, 4", NULL, C4(0, 1) BEGIN4 UDP_OUT, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 " BEGIN4 UDP_OUT_, "s01 fragment-forwarded"},
-	{"the first, 6", NULL, C6(0, 2) BEGIN6 UDP_OUT, XDP_TX,
-	 OUT0("b2") S6(0) "ttl 63 " BEGIN6 UDP_OUT_, "s02 fragment-forwarded"},
-	{"the first, of TCP", NULL, C4(0, 1) BEGIN4 TCP_OUT, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 " BEGIN4 TCP_OUT_, "s01 fragment-forwarded"},
-	{"the first, options", NULL, C4(0, 1) "opt 8 " BEGIN4 UDP_OUT, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 opt 8 " BEGIN4 UDP_OUT_, NULL},
-	{"the first, headers before and behind", NULL,
-	 C6(0, 2) "| hop 8 " BEGIN6 "| dst 8 " UDP_OUT, XDP_TX,
-	 OUT0("b2") S6(0) "ttl 63 | hop 8 " BEGIN6 "| dst 8 " UDP_OUT_, NULL},
-	{"the first, without a checksum", NULL, C4(0, 1) BEGIN4 "| udp 1234 > 53 csum 0 | data 8",
-	 XDP_TX, OUT0("b1") S4(0) "ttl 63 " BEGIN4 "| udp " PORT " > 8080 csum 0 | data 8", NULL},
-	{"the first, of a flow that goes on", UDP4, C4(0, 1) BEGIN4 UDP_OUT, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 " BEGIN4 UDP_OUT_, NULL},
-	{"a later one, 4", FIRST4, C4(0, 1) LATER4 REST, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 " LATER4 REST, "s01 fragment-forwarded"},
-	{"a later one, 6", FIRST6, C6(0, 2) LATER6, XDP_TX, OUT0("b2") S6(0) "ttl 63 " LATER6,
-	 "s02 fragment-forwarded"},
-	{"the last", FIRST4 ";" IN0 C4(0, 1) LATER4 REST, C4(0, 1) LAST4 REST, XDP_TX,
-	 OUT0("b1") S4(0) "ttl 63 " LAST4 REST, NULL},
-	{"one that the last overtook", FIRST4 ";" IN0 C4(0, 1) LAST4 REST, C4(0, 1) LATER4 REST,
-	 XDP_TX, OUT0("b1") S4(0) "ttl 63 " LATER4 REST, NULL},
-	{"one of another number", FIRST4, C4(0, 1) "id 8 off 4 mf proto 17 " REST, XDP_DROP, NULL,
-	 "s01 fragment-unknown"},
-	{"one of another client", FIRST4, "ip4 10.1.0.10 > 10.2.0.1 " LATER4 REST, XDP_DROP, NULL,
-	 "s01 fragment-unknown"},
-	{"one before the first", UDP4, C4(0, 1) LATER4 REST, XDP_DROP, NULL,
-	 "s01 fragment-unknown"},
-	{"no hop left", FIRST4, C4(0, 1) "ttl 1 " LATER4 REST, XDP_DROP, NULL, "s01 ttl-expired"},
-	{"another device", IN0 C4(3, 1) BEGIN4 UDP_OUT, C4(3, 1) LATER4 REST, XDP_REDIRECT,
-	 OUT3("b1") S4(3) "ttl 63 " LATER4 REST, NULL},
-	{"tags on the way out", IN0 C4(1, 1) BEGIN4 UDP_OUT, C4(1, 1) LATER4 REST, XDP_TX,
-	 OUT1("b1") S4(1) "ttl 63 " LATER4 REST, NULL},
-	{"too big, 6", NULL, C6(4, 2) BEGIN6 "| udp 1234 > 53 | data 200", XDP_TX,
-	 "eth lb > gw | ip6 fd02:4::2 > fd01::9 ttl 64 | icmp6 2 mtu 1280 | " C6(4, 2) BEGIN6
-	 "| udp 1234 > 53 | data 200",
-	 "s42 too-big"},
-	{"the first, 4 to 6", NULL, C4(0, 2) BEGIN4 UDP_OUT, XDP_DROP, NULL,
-	 "s02 unsupported-mode"},
-	{"the first, 6 to 4", NULL, C6(0, 1) BEGIN6 UDP_OUT, XDP_DROP, NULL,
-	 "s01 unsupported-mode"},
-	{"back, the first, 4", UDP4, S4BACK(0) BEGIN4 UDP_BACK, XDP_TX,
-	 BACK0 C4BACK(0, 1) "ttl 63 " BEGIN4 UDP_BACK_, "s01 reply-forwarded"},
-	{"back, the first, 6", UDP6, S6BACK(0) BEGIN6 UDP_BACK, XDP_TX,
-	 BACK0 C6BACK(0, 2) "ttl 63 " BEGIN6 UDP_BACK_, "s02 fragment-forwarded"},
-	{"back, the first, of TCP", SYN4, S4BACK(0) BEGIN4 TCP_BACK, XDP_TX,
-	 BACK0 C4BACK(0, 1) "ttl 63 " BEGIN4 TCP_BACK_, NULL},
-	{"back, a later one, 4", ANSWER4, S4BACK(0) LATER4 REST, XDP_TX,
-	 BACK0 C4BACK(0, 1) "ttl 63 " LATER4 REST, "s01 fragment-forwarded"},
-	{"back, a later one, 6", ANSWER6, S6BACK(0) LATER6, XDP_TX,
-	 BACK0 C6BACK(0, 2) "ttl 63 " LATER6, "s02 reply-forwarded"},
-	{"back, the last", ANSWER4 ";" S4BACK(0) LATER4 REST, S4BACK(0) LAST4 REST, XDP_TX,
-	 BACK0 C4BACK(0, 1) "ttl 63 " LAST4 REST, NULL},
-	{"back, one after the last", ANSWER4 ";" S4BACK(0) LAST4 REST, S4BACK(0) LATER4 REST,
-	 XDP_PASS, NULL, NULL},
-	{"back, one before the first", UDP4, S4BACK(0) LATER4 REST, XDP_PASS, NULL, NULL},
-	{"back, one of another backend", ANSWER4, "ip4 10.3.0.2 > 10.3.0.254 " LATER4 REST,
-	 XDP_PASS, NULL, NULL},
-	{"back, of no flow", NULL, S4BACK(0) BEGIN4 UDP_BACK, XDP_PASS, NULL, NULL},
-	{"back, no hop left", UDP4, S4BACK(0) "ttl 1 " BEGIN4 UDP_BACK, XDP_DROP, NULL,
-	 "s01 ttl-expired"},
-	{"back, to another family", IN0 C4(0, 2) UDP_OUT, S6BACK(0) BEGIN6 UDP_BACK, XDP_DROP, NULL,
-	 "s02 unsupported-mode"},
-};
-
-Test(nat, fragments)
-{
-	open_rig();
-	FLY(fragments);
 	rig_close(&rig);
 }
 
@@ -533,7 +318,7 @@ static void sizes(const char *what, const char *in, const char *out, const char 
 
 		snprintf(words[0], sizeof(words[0]), "%s %s | data %u", in, l4, size);
 		snprintf(words[1], sizeof(words[1]), "%s ttl 63 %s | data %u", out, l4_, size);
-		cr_assert(fly(&f), "%s: %u bytes", what, size);
+		cr_assert(flight_one(&rig, &f), "%s: %u bytes", what, size);
 	}
 }
 
@@ -541,7 +326,7 @@ Test(nat, sizes)
 {
 	const __u32 four = RIG_MTU - 20 - 20, six = RIG_MTU - 40 - 20;
 
-	open_rig();
+	flight_open(&rig);
 	sizes("4 to 4", C4(0, 1), OUT0("b1") S4(0), NULL, "| tcp 1234 > 80 S",
 	      "| tcp " PORT " > 8080 S", four);
 	sizes("4 to 6", C4(0, 2), OUT0("b2") S6(0), NULL, "| tcp 1234 > 80 S",
