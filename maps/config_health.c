@@ -21,6 +21,8 @@
 #define ANY	  (~BIT(NONE))
 #define PORTS	  (ANY & ~BIT(ICMP))
 
+#define LABEL_MAX 63 /* bytes of a part of a name (RFC 1035, section 2.3.4) */
+
 /* Which types look at a key; the rest are for all of them. */
 static const struct use {
 	const char *key;
@@ -139,12 +141,29 @@ static int check_url(const struct poise_health_conf *h, struct poise_error *err)
 	return poise_error_remedy(err, "write the name alone; the port is a key of its own");
 }
 
+/* Labels between dots, the last dot said or not. */
+static int check_name(const char *name, struct poise_error *err)
+{
+	const char *label = name;
+
+	for (size_t length; *label; label += length + (label[length] == '.')) {
+		length = strcspn(label, ".");
+		if (length > LABEL_MAX || (!length && strcmp(name, ".") != 0))
+			return poise_fail_text(err, POISE_E_BAD_VALUE, name,
+					       "no name that DNS has: 1 to %d bytes between dots",
+					       LABEL_MAX);
+	}
+	return 0;
+}
+
 static int check_texts(const struct poise_health_conf *h, struct poise_error *err)
 {
 	if (!status_list_valid(h->status))
 		return poise_fail_text(err, POISE_E_BAD_VALUE, h->status,
 				       "no list of statuses, like 200-399,404");
 	if (check_url(h, err))
+		return -1;
+	if (h->type == POISE_CHECK_DNS && check_name(h->query, err))
 		return -1;
 	if (h->command[0] && config_command_check(h->command, err))
 		return poise_error_about(err, "command");

@@ -24,6 +24,7 @@
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567" \
 	"8901234567890123456789012345678901234567890123456789012345678901234567890123456789012345" \
 	"67890123"
+#define LABEL  "012345678901234567890123456789012345678901234567890123456789012" /* the longest */
 #define FIRST  0
 #define SECOND 1
 
@@ -142,6 +143,13 @@ Test(own_check, before_its_service_has_a_type_it_waits)
 	config_free(must("auto", "health-path: /x, health-send: y"));
 }
 
+/* The longest label, the root, the end said or not; of gRPC anything is a name. */
+Test(own_check, names_to_query)
+{
+	config_free(must("dns, query: a." LABEL ".c", "health-query: ."));
+	config_free(must("dns, query: a.", "health-type: grpc, health-query: a..b"));
+}
+
 /* What the service says to another type is not for it; times and counts are. */
 Test(own_check, a_type_of_its_own)
 {
@@ -251,6 +259,11 @@ Test(own_check, what_is_refused)
 		 "path says nothing to a check of type tcp (f.yaml:8)"},
 		{"auto", "health-type: auto, health-send: x",
 		 "send says nothing to a check of type tcp (f.yaml:8)"},
+		{"http", "health-type: dns, health-query: a..b",
+		 "1 to 63 bytes between dots (f.yaml:8)"},
+		{"http", "health-type: dns, health-query: .a",
+		 "1 to 63 bytes between dots (f.yaml:8)"},
+		{"http", "health-type: dns, health-query: a." LABEL "b.c", "no name that DNS has"},
 		{"none", "health-type: exec", "a check of type exec needs command (f.yaml:8)"},
 		{"none", "health-path: \"/is-" LONG "\"", "no room"},
 		{"none", "health-path: \"/" LONG LONG "\"", "at most 255"},
