@@ -2,7 +2,8 @@
 /*
  * A service with a container of this host (mode local) and a backend elsewhere (mode nat): both get
  * flows, and each packet of a flow, there and back, becomes what it does in its backend's mode; a
- * flow that moves from one to the other changes its mode with it.
+ * flow that moves from one to the other changes its mode with it; so it is whatever comes in
+ * whatever order.
  */
 #include <criterion/criterion.h>
 #include <linux/bpf.h>
@@ -19,10 +20,10 @@
 #define POD6  "fd03::1"
 #define AWAY  "10.3.0.2"
 #define AWAY6 "fd03::2"
-#define FLOWS 64   /* of each protocol and family */
-#define FIRST 1000 /* their clients' ports */
-#define LOW   20000
-#define HIGH  20999
+#define FLOWS 64    /* of each protocol and family */
+#define FIRST 1000  /* their clients' ports */
+#define LOW   20000 /* ports enough that none is taken before its time */
+#define HIGH  59999
 
 static const char setup[] =
 	"services:\n"
@@ -105,14 +106,17 @@ static int source_port(const struct frame *f)
 	return f->byte[at] << 8 | f->byte[at + 1];
 }
 
-/* A client's packet comes; by its verdict it is seen whose the flow is. */
-static void forth(struct flow *f, const char *rest)
+/* A client's packet comes; by its verdict it is seen whose the flow is. False: it goes to nobody,
+ * but perhaps something back. */
+static bool forwarded(struct flow *f, const char *rest)
 {
 	struct frame in, out, expected;
 	int verdict;
 
 	packet(&in, f, NULL, f->e->client, f->e->service, "", f->port, f->listener, rest);
 	verdict = rig_run(&rig, &in, &out);
+	if (verdict == XDP_DROP || (verdict == XDP_TX && out.byte[4] != FRAME_MAC_BACKEND))
+		return false;
 	cr_assert(verdict == XDP_PASS || verdict == XDP_TX, "port %d: %d", f->port, verdict);
 	f->local = verdict == XDP_PASS;
 	f->sent = f->local ? f->port : source_port(&out);
@@ -123,25 +127,44 @@ static void forth(struct flow *f, const char *rest)
 		packet(&expected, f, OUT0("b2"), f->e->lb, f->e->away, "ttl 63", f->sent, 8080,
 		       rest);
 	expect(f, "a packet", &expected, &out);
+	return true;
 }
 
-/* Its answer leaves the host, or comes in. */
-static void back(const struct flow *f, const char *rest)
+static void forth(struct flow *f, const char *rest)
+{
+	cr_assert(forwarded(f, rest), "port %d: %s goes nowhere", f->port, rest);
+}
+
+/* Its answer leaves the host, or comes in. False: it is nobody's, and stays as it is; or it is
+ * dropped. */
+static bool answered(const struct flow *f, const char *rest)
 {
 	struct frame in, out, expected;
+	int verdict;
 
 	if (f->local) {
 		packet(&in, f, NULL, f->e->pod, f->e->client, "", 8080, f->sent, rest);
 		cr_assert_eq(rig_leave(&rig, &in, &out), TC_ACT_UNSPEC);
+		if (frame_equal(&in, &out))
+			return false;
 		packet(&expected, f, NULL, f->e->service, f->e->client, "", f->listener, f->port,
 		       rest);
 	} else {
 		packet(&in, f, NULL, f->e->away, f->e->lb, "", 8080, f->sent, rest);
-		cr_assert_eq(rig_run(&rig, &in, &out), XDP_TX, "port %d", f->port);
+		verdict = rig_run(&rig, &in, &out);
+		if (verdict == XDP_DROP || (verdict == XDP_PASS && frame_equal(&in, &out)))
+			return false;
+		cr_assert_eq(verdict, XDP_TX, "port %d", f->port);
 		packet(&expected, f, "eth lb > gw | ", f->e->service, f->e->client, "ttl 63",
 		       f->listener, f->port, rest);
 	}
 	expect(f, "an answer", &expected, &out);
+	return true;
+}
+
+static void back(const struct flow *f, const char *rest)
+{
+	cr_assert(answered(f, rest), "port %d: nobody hears the answer %s", f->port, rest);
 }
 
 /* Whoever answers a flow that is not, or no longer, its own is not taken for who has it. */
@@ -275,5 +298,73 @@ Test(mixed, datagrams_move_from_one_mode_to_the_other)
 		}
 		expect_clean(local ? "all local" : "none local");
 	}
+	sweep_all();
+}
+
+/* ---- any order --------------------------------------------------------------------------------*/
+
+#define PACKETS	 20000
+#define EMULATED 20  /* times fewer where the CPU is emulated */
+#define CHANGE	 500 /* packets between two changes of who serves ... */
+#define DROP	 7   /* of which each so many-th drops all flows of a service */
+
+static unsigned int chance(unsigned int below)
+{
+	static __u64 x = 88172645463325252ull;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (unsigned int)(x >> 33) % below;
+}
+
+/* Only a reset may be nobody's: there are ports for all. */
+static void any_packet(struct flow *f, size_t heard[2])
+{
+	static const char *const client[] = {"S seq 7", "A | data 9", "PA | data 99", "FA", "R"};
+	static const char *const server[] = {"SA seq 9 ack 8", "A | data 9", "PA | data 99", "FA",
+					     "RA"};
+	unsigned int kind = chance(sizeof(client) / sizeof(client[0]));
+
+	if (chance(2))
+		cr_assert(forwarded(f, udp(f) ? "| data 8" : client[kind]) ||
+				  client[kind][0] == 'R',
+			  "port %d: %s goes nowhere", f->port, client[kind]);
+	else if (f->sent)
+		heard[f->local] += answered(f, udp(f) ? "| data 8" : server[kind]);
+}
+
+static void any_change(void)
+{
+	struct poise_sweep drop = {.kind = POISE_SWEEP_FORCE, .count = UINT32_MAX};
+	unsigned int which = chance(DROP);
+	struct poise_error err = {0};
+
+	if (!which) {
+		drop.service = rig_service(&rig, chance(2) ? "four" : "six");
+		place_must(instance_sweep_range(rig.i, &drop, &err), "drop", &err);
+	} else if (which < 3) {
+		only(which == 1);
+	} else {
+		disable("four", POD, false);
+		disable("four", AWAY, false);
+		disable("six", POD6, false);
+		disable("six", AWAY6, false);
+		rig_commit(&rig);
+	}
+	expect_clean("after a change");
+}
+
+Test(mixed, any_packets_in_any_order)
+{
+	int packets = PACKETS / (place_emulated() ? EMULATED : 1);
+	size_t heard[2] = {0};
+
+	for (int k = 1; k <= packets; k++) {
+		any_packet(&flow[chance(4 * FLOWS)], heard);
+		if (!(k % CHANGE))
+			any_change();
+	}
+	cr_assert(heard[0] && heard[1], "%zu answers by nat, %zu by local", heard[0], heard[1]);
 	sweep_all();
 }
