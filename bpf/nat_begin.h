@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Mode nat: a flow begins. Whom it gets is asked as in every other mode (new_flow.h); then it gets
- * a port (slots.h), by which its answers find it, and a link (links.h), by which its packets do.
+ * a port (nat_take.h), by which its answers find it, and a link (links.h), by which its packets do.
  * That it has begun stands in its slot and nowhere else.
  */
 #ifndef POISE_NAT_BEGIN_H
 #define POISE_NAT_BEGIN_H
 
 #include "links.h"
-#include "local.h"
+#include "nat_take.h"
 #include "new_flow.h"
 #include "scratch.h"
 
@@ -59,21 +59,6 @@ static __always_inline void nat_way_put(struct scratch *n, struct poise_slot *s,
 
 /* ---- a flow begins ----------------------------------------------------------------------------*/
 
-/* The address that packets to this member come from; all zero: there is none. */
-static __always_inline void nat_source(const struct poise_member *m, union poise_addr *source)
-{
-	__u32 at = ONCE(m->nexthop) >> 48;
-	struct poise_path *path = bpf_map_lookup_elem(&paths, &at);
-
-	source->q[0] = source->q[1] = 0;
-	if (!path)
-		return;
-	if (m->flags & POISE_F_V6)
-		*source = path->src6;
-	else if (path->src4)
-		source->q[1] = addr_mapped(path->src4);
-}
-
 /* What may come back to the client without being too big for it: known if it leaves by the device
  * that packets to the member leave by. */
 static __always_inline __u16 nat_mtu(const struct scratch *n, const struct poise_member *m)
@@ -84,42 +69,19 @@ static __always_inline __u16 nat_mtu(const struct scratch *n, const struct poise
 	return path && path->ifindex == n->way.ifindex ? path->mtu : 0;
 }
 
-/* The group of ports that the flow's is to be of, its source noted; or why there is none. */
-static __always_inline answer_t nat_group(struct scratch *n, struct poise_member *m)
-{
-	n->sent.sent = 0;
-	if (m->mode == POISE_LOCAL && !local_hears_itself(m, &n->talk)) {
-		local_source(m, &n->talk, &n->sent, &n->way.source);
-		return local_group(n->flow.hash);
-	}
-	if (m->mode == POISE_LOCAL)
-		n->way.source = n->talk.address;
-	else
-		nat_source(m, &n->way.source);
-	if (!(n->way.source.q[0] | n->way.source.q[1]))
-		return DROP(NO_SOURCE);
-	return poise_port_group(&m->addr, sent_port(m, n->talk.ports),
-				n->talk.udp ? IPPROTO_UDP : IPPROTO_TCP, &n->way.source,
-				poise_groups, poise_key0, poise_key1);
-}
-
-/* Fills a slot for the flow, with this member, and publishes it: its place, or why there is none.
- */
-__noinline answer_t nat_open(struct scratch *n, __u32 member, __u32 state, __u32 timeout)
+/* Fills the slot that was taken for the flow, with this member, and publishes it: its place, or why
+ * there is none. */
+__noinline answer_t nat_open(struct scratch *n, __u32 taken, __u32 member, __u32 state,
+			     __u32 timeout)
 {
 	struct poise_member *m = member_get(member);
 	struct poise_slot *s;
 	struct poise_way *w;
+	__u32 at = taken & ~SLOT_ANEW;
 	__u64 head, filling;
-	__u32 at, group, taken;
 
 	if (!n || !m)
 		return DROP(BROKEN);
-	group = nat_group(n, m);
-	if (IS_DROP(group))
-		return group;
-	taken = slot_take(group, &n->birth);
-	at = taken & ~SLOT_ANEW;
 	s = slot_get(at);
 	w = way_get(at);
 	if (!at || !s || !w)
@@ -188,7 +150,7 @@ static __always_inline answer_t nat_begin(struct scratch *n, const struct poise_
 {
 	__u32 state = flow_born(n->flow.kind), seconds = n->flow.seconds;
 	enum recorded recorded;
-	answer_t member, at;
+	answer_t member, taken, at;
 
 	if (!state)
 		return DROP(NO_FLOW);
@@ -198,7 +160,10 @@ static __always_inline answer_t nat_begin(struct scratch *n, const struct poise_
 	member = nat_choose(&n->flow, rec);
 	if (IS_DROP(member))
 		return member;
-	at = nat_open(n, member, state, stamp_timeout(rec, state, n->talk.udp));
+	taken = nat_take(n, member);
+	if (IS_DROP(taken))
+		return taken;
+	at = nat_open(n, taken, member, state, stamp_timeout(rec, state, n->talk.udp));
 	if (IS_DROP(at))
 		return at;
 	n->flow.held = 0;

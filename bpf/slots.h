@@ -270,11 +270,11 @@ static __always_inline void ports_refused(__u32 group)
 }
 
 /* Beside a slot's place: it was another flow's a moment ago, whose link may still lead there. */
-#define SLOT_ANEW 0x80000000u
+#define SLOT_ANEW 0x40000000u
 
-/* Takes a slot of the group to be filled, which nobody finds until then: its place, or 0: all its
- * ports are in use. */
-__noinline __u32 slot_take(__u32 group, struct birth *b)
+/* Takes a slot of the group to be filled, which nobody finds until then: a free one, or with
+ * `rests` one whose flow is over. Its place, or 0: there is none. */
+__noinline __u32 slot_take(__u32 group, struct birth *b, bool rests)
 {
 	__u32 at = bpf_get_smp_processor_id() * poise_groups + group, range = slot_range(), start;
 	__u32 anew = 0;
@@ -287,22 +287,24 @@ __noinline __u32 slot_take(__u32 group, struct birth *b)
 	start = ONCE(*rotor);
 	if (start < (range & 0xffff) || start > range >> 16)
 		start = range & 0xffff;
-	port = slot_in_turn(group, start, range & 0xffff, range >> 16);
-	if (UNLIKELY(port < 0))
-		port = slot_by_summary(group, start);
-	if (LIKELY(port >= 0)) {
+	if (UNLIKELY(rests)) {
+		port = slot_that_rests(group, start, range, b);
+		anew = SLOT_ANEW;
+	} else {
+		port = slot_in_turn(group, start, range & 0xffff, range >> 16);
+		if (UNLIKELY(port < 0))
+			port = slot_by_summary(group, start);
+	}
+	if (port < 0) {
+		if (rests)
+			*rotor = start + SLOT_RESTS;
+		return 0;
+	}
+	if (LIKELY(!anew)) {
 		s = slot_get(group * POISE_PORTS + (__u32)port);
 		if (!s)
 			return 0;
 		s->head = slot_filling(ONCE(s->head));
-	} else {
-		port = slot_that_rests(group, start, range, b);
-		anew = SLOT_ANEW;
-	}
-	if (port < 0) {
-		*rotor = start + SLOT_RESTS;
-		ports_refused(group);
-		return 0;
 	}
 	*rotor = (__u32)port + 1;
 	return (group * POISE_PORTS + (__u32)port) | anew;

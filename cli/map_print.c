@@ -192,6 +192,8 @@ void print_path(FILE *out, const struct instance *i, __u64 key, const void *entr
 		fprintf(out, " vlan %u", ntohs(p->vlan[k]) & 0xfff);
 	fprintf(out, " source4 %s source6 %s users %llu",
 		inet_ntop(AF_INET, &p->src4, src4, sizeof(src4)), addr(&p->src6, text), p->refs);
+	if (p->more)
+		fprintf(out, " more %u", p->more);
 }
 
 void print_server_ids(FILE *out, const struct instance *i, __u64 key, const void *entry)

@@ -79,8 +79,8 @@ static bool why(struct cli *c, struct reach *r, const struct config_service *svc
 {
 	if (config_member_leaving(m) || !m->id || c->instance->members[m->id].nexthop)
 		return false;
-	return !net_hop(r->net, NULL, &m->conf.addr, config_mode(svc, m), &svc->conf.source4,
-			&svc->conf.source6, r->ifindex, r->devices, hop, NULL) &&
+	return !net_hop(r->net, NULL, &m->conf.addr, config_mode(svc, m), svc->conf.source4,
+			svc->conf.source6, r->ifindex, r->devices, hop, NULL) &&
 	       hop->why[0];
 }
 

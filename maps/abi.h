@@ -173,7 +173,8 @@ struct poise_service_rec {
 	__u32 cycle_size; /* places of it; 0: the policy has none */
 	__u32 bounds_at;  /* the first of them in `bounds` */
 	__u32 pickup;	  /* seconds: PICKUP of TCP */
-	__u32 arc; /* p2c: members of the roster for each but one that a choice compares, in 1/65536 */
+	__u32 arc; /* p2c: members of the roster for each but one that a choice compares, in 1/65536
+		    */
 };
 
 POISE_ASSERT_SIZE(struct poise_service_rec, 120);
@@ -253,7 +254,7 @@ struct poise_member {
 	__u32 max_conns;  /* live flows; 0: any number */
 	__u32 fade_until; /* fade counts up to this second of the stamps' clock: poised keeps it up
 			   */
-	__u32 watched; /* the connection that is watched for it (bpf/watch.h); 0: none */
+	__u32 watched;	  /* the connection that is watched for it (bpf/watch.h); 0: none */
 	__u32 spare;
 };
 
@@ -277,12 +278,15 @@ struct poise_path {
 	__u32 src4;	       /* outer source, network order; 0: none here */
 	__u32 retired;	       /* generation, as elsewhere */
 	union poise_addr src6; /* outer source; all zero: none */
-	__u64 spare[1];
-	__u64 refs; /* members naming it; kept by user space under the lock */
+	__u16 more;	       /* mode nat: a path with another source, of use as well; 0: none */
+	__u16 sources;	       /* so many from this one on, if several; else 0 */
+	__u32 spare;
+	__u64 refs; /* members and paths naming it; kept by user space under the lock */
 };
 
 POISE_ASSERT_SIZE(struct poise_path, 64);
 #define POISE_PATH_USED 0x01
+#define POISE_SOURCES	8 /* of a family: each is tried for a new flow when ports are short */
 
 /* ---- server ids ---------------------------------------------------------------------------------
  * Which member of a service has the server id that a QUIC connection id carries. A word is in one

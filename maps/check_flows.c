@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "path.h"
 
 static __u32 path_of(__u64 nexthop)
 {
@@ -13,6 +14,21 @@ static __u32 path_of(__u64 nexthop)
 }
 
 /* ---- paths ------------------------------------------------------------------------------------*/
+
+/* A path that nobody names may have outlived the one it names. */
+static bool chain_goes_on(const struct instance *i, const struct poise_path *p)
+{
+	const struct poise_path *next;
+
+	if (!p->more || !p->refs)
+		return !p->sources == !p->more && p->sources <= POISE_SOURCES;
+	if (p->more >= i->meta->paths)
+		return false;
+	next = &i->paths[p->more];
+	return next->flags & POISE_PATH_USED &&
+	       (p->sources > 2 ? next->sources == p->sources - 1
+			       : p->sources == 2 && !next->sources && !next->more);
+}
 
 static void check_path(struct check *c, __u32 path, __u64 refs)
 {
@@ -25,10 +41,11 @@ static void check_path(struct check *c, __u32 path, __u64 refs)
 	}
 	check_stamp(c, "paths", path, p->retired);
 	if (p->refs != refs)
-		check_say(c, "paths", "entry %u: %llu backends leave by it, but it counts %llu",
-			  path, refs, p->refs);
-	if (p->flags != POISE_PATH_USED || p->spare0 || p->spare[0] ||
-	    p->vlans > POISE_PATH_MAX_VLANS)
+		check_say(c, "paths",
+			  "entry %u: %llu backends and paths name it, but it counts %llu", path,
+			  refs, p->refs);
+	if (p->flags != POISE_PATH_USED || p->spare0 || p->spare ||
+	    p->vlans > POISE_PATH_MAX_VLANS || !chain_goes_on(c->i, p))
 		check_say(c, "paths", "entry %u: contradicts itself", path);
 	for (__u32 v = p->vlans; v < POISE_PATH_MAX_VLANS; v++)
 		if (p->vlan[v] || p->tpid[v])
@@ -43,10 +60,8 @@ static void check_path(struct check *c, __u32 path, __u64 refs)
 void check_paths(struct check *c)
 {
 	const struct poise_meta *meta = c->i->meta;
-	__u64 *refs = calloc(meta->paths, sizeof(*refs));
+	__u64 *refs = path_count(c->i);
 
-	if (!refs)
-		abort();
 	for (__u32 id = 1; id < meta->members; id++) {
 		__u64 nexthop = c->i->members[id].nexthop;
 		__u32 path = path_of(nexthop);
@@ -56,8 +71,6 @@ void check_paths(struct check *c)
 		if (!path || path >= meta->paths || !(c->i->paths[path].flags & POISE_PATH_USED))
 			check_say(c, "members",
 				  "entry %u: its next hop names path %u, which is none", id, path);
-		else
-			refs[path]++;
 	}
 	for (__u32 path = 0; path < meta->paths; path++)
 		check_path(c, path, refs[path]);

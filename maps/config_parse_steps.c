@@ -2,6 +2,7 @@
 /*
  * The small steps of reading a tree: of which kind a node must be, and an option from a pair.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "config_parse.h"
@@ -46,6 +47,25 @@ static int parse_ranges(struct parser *p, const struct option *o, const struct t
 	return 0;
 }
 
+/* Likewise. */
+static int parse_addrs(struct parser *p, const struct option *o, const struct tree_node *value,
+		       void *obj)
+{
+	char all[2 * OPTION_TEXT] = ""; /* more than the option takes: it says so */
+	size_t used = 0;
+
+	for (size_t i = 0; i < value->items; i++) {
+		const char *text = parse_text(p, value->item[i], o->key);
+
+		if (!text)
+			return -1;
+		if (used < sizeof(all))
+			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+						 i ? "," : "", text);
+	}
+	return option_set(o, obj, all, p->err);
+}
+
 int parse_option(struct parser *p, enum option_scope scope, const struct tree_node *key,
 		 const struct tree_node *value, void *obj, const char *const *more, size_t n)
 {
@@ -57,6 +77,8 @@ int parse_option(struct parser *p, enum option_scope scope, const struct tree_no
 		return option_unknown(scope, key->text, more, n, p->err);
 	if (o->type == OPTION_RANGES && value->kind == TREE_LIST)
 		return parse_ranges(p, o, value, obj);
+	if (o->type == OPTION_ADDRS && value->kind == TREE_LIST)
+		return parse_addrs(p, o, value, obj);
 	text = parse_text(p, value, key->text);
 	return text ? option_set(o, obj, text, p->err) : -1;
 }

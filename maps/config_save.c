@@ -68,6 +68,24 @@ static void save_ranges(const struct saver *s, const struct ranges *list)
 	fputs(list->n ? " ]" : "]", s->out);
 }
 
+/* Several likewise, with commas in text; one alone. */
+static void save_addrs(const struct saver *s, const char *text)
+{
+	const char *quote = strchr(text, ':') ? "\"" : "", *comma = "";
+	bool several = strchr(text, ',');
+
+	fputs(several ? "[ " : "", s->out);
+	for (const char *at = text;; at++, comma = ", ") {
+		size_t length = strcspn(at, ",");
+
+		fprintf(s->out, "%s%s%.*s%s", comma, quote, (int)length, at, quote);
+		at += length;
+		if (!*at)
+			break;
+	}
+	fputs(several ? " ]" : "", s->out);
+}
+
 /* before, KEY: VALUE, after. */
 static void save_option(const struct saver *s, const struct option *o, const void *obj,
 			const char *before, const char *after)
@@ -79,8 +97,9 @@ static void save_option(const struct saver *s, const struct option *o, const voi
 	option_format(o, obj, text, sizeof(text));
 	if (type == OPTION_RANGES)
 		save_ranges(s, option_list_const(o, obj));
-	else if (type == OPTION_NAME || type == OPTION_STRING ||
-		 (type == OPTION_ADDR && strchr(text, ':')))
+	else if (type == OPTION_ADDRS)
+		save_addrs(s, text);
+	else if (type == OPTION_NAME || type == OPTION_STRING)
 		save_text(s, text);
 	else
 		fputs(text, s->out);

@@ -142,13 +142,16 @@ static inline __attribute__((always_inline)) __u32 poise_server_id_bucket(__u64 
 }
 
 /* The group of ports that packets from this source address to a backend are sent from: port in
- * network order. Keyed, or one could choose addresses that share a group. */
+ * network order, groups a power of two. Keyed by the backend, or one could choose backends that
+ * share a group; from there on counted by the source, so that neighbouring addresses never do. */
 static inline __attribute__((always_inline)) __u32
 poise_port_group(const union poise_addr *backend, __u16 port, __u8 proto,
 		 const union poise_addr *source, __u32 groups, __u64 k0, __u64 k1)
 {
-	return poise_table_slot(poise_flow_hash(backend, source, port, proto, k0, k1) >> 16,
-				groups);
+	__u32 first = poise_table_slot(poise_flow_hash(backend, backend, port, proto, k0, k1) >> 16,
+				       groups);
+
+	return (first + source->b[15]) & (groups - 1);
 }
 
 /* The k-th alternate of a hash, k = 1..POISE_ALTERNATES. */

@@ -239,6 +239,10 @@ extern void (*instance_step)(unsigned long n);
 /* The index of a path equal to *want (ifindex, smac, mtu, vlans, sources), made if need be.
  * 0 and an error if paths are exhausted. */
 __u16 instance_path(struct instance *i, const struct poise_path *want, struct poise_error *err);
+/* The first of a chain of such paths, one for each of these sources (at most POISE_SOURCES, all of
+ * one family); of fewer than two, of *want alone as it is. */
+__u16 instance_path_chain(struct instance *i, const struct poise_path *want,
+			  const union poise_addr *source, __u32 sources, struct poise_error *err);
 #define INSTANCE_NEXTHOP(mac, path)                                                                \
 	((__u64)(mac)[0] | (__u64)(mac)[1] << 8 | (__u64)(mac)[2] << 16 | (__u64)(mac)[3] << 24 |  \
 	 (__u64)(mac)[4] << 32 | (__u64)(mac)[5] << 40 | (__u64)(path) << 48)

@@ -40,7 +40,7 @@ static size_t width(const struct option *o)
 	case OPTION_HUNDREDTHS:
 	case OPTION_PART:
 	case OPTION_U16: return sizeof(__u16);
-	case OPTION_ADDR: return sizeof(union poise_addr);
+	case OPTION_ADDRS: return POISE_SOURCES * sizeof(union poise_addr);
 	case OPTION_NAME: return POISE_NAME_MAX;
 	case OPTION_RANGES: return sizeof(struct ranges);
 	case OPTION_STRING: return o->max + 1;
@@ -236,17 +236,64 @@ static int set_number(const struct option *o, void *obj, const char *text, struc
 	return 0;
 }
 
-static int set_addr(const struct option *o, void *obj, const char *text, struct poise_error *err)
+static int parse_addr(const struct option *o, const char *text, union poise_addr *addr,
+		      struct poise_error *err)
+{
+	if (poise_parse_host(text, addr, err))
+		return -1;
+	if (poise_addr_is4(addr) != (o->min == 4))
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not an IPv%llu address",
+				       o->min);
+	return 0;
+}
+
+/* Adds one to those that there are. */
+static int add_addr(const struct option *o, union poise_addr *list, size_t *n, const char *text,
+		    struct poise_error *err)
 {
 	union poise_addr addr;
 
-	if (poise_parse_host(text, &addr, err))
+	if (parse_addr(o, text, &addr, err))
 		return -1;
-	if (poise_addr_is4(&addr) != (o->min == 4))
-		return poise_fail_text(err, POISE_E_BAD_VALUE, text, "not an IPv%llu address",
-				       o->min);
-	memcpy(field(o, obj), &addr, sizeof(addr));
+	for (size_t k = 0; k < *n; k++)
+		if (!memcmp(&list[k], &addr, sizeof(addr)))
+			return poise_fail_text(err, POISE_E_BAD_VALUE, text, "is there twice");
+	if (*n == POISE_SOURCES)
+		return poise_fail_text(err, POISE_E_BAD_VALUE, text,
+				       "one too many: at most %d addresses", POISE_SOURCES);
+	list[(*n)++] = addr;
 	return 0;
+}
+
+static int set_addrs(const struct option *o, void *obj, const char *text, struct poise_error *err)
+{
+	union poise_addr list[POISE_SOURCES] = {0};
+	char one[POISE_ADDR_TEXT];
+	size_t n = 0;
+
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+
+		/* longer than any address: what is left of it is none either */
+		snprintf(one, sizeof(one), "%.*s", (int)length, at);
+		if (add_addr(o, list, &n, one, err))
+			return -1;
+		at += length;
+		if (!*at)
+			break;
+	}
+	memcpy(field(o, obj), list, sizeof(list));
+	return 0;
+}
+
+static void format_addrs(const union poise_addr *list, char *buf, size_t size)
+{
+	char text[POISE_ADDR_TEXT];
+	size_t used = 0;
+
+	for (size_t k = 0; k < POISE_SOURCES && !poise_addr_is_zero(&list[k]) && used < size; k++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", k ? "," : "",
+					 poise_format_addr(&list[k], text, sizeof(text)));
 }
 
 static int set_name(const struct option *o, void *obj, const char *text, struct poise_error *err)
@@ -292,7 +339,7 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
 	switch (o->type) {
 	case OPTION_ENUM: return set_enum(o, obj, text, err);
 	case OPTION_BOOL: return set_bool(o, obj, text, err);
-	case OPTION_ADDR: return set_addr(o, obj, text, err);
+	case OPTION_ADDRS: return set_addrs(o, obj, text, err);
 	case OPTION_NAME: return set_name(o, obj, text, err);
 	case OPTION_RANGES: return ranges_set(option_list(o, obj), text, err);
 	case OPTION_PART: return set_part(o, obj, text, err);
@@ -306,7 +353,7 @@ static int set_value(const struct option *o, void *obj, const char *text, struct
  * default. */
 static bool zero_is_none(const struct option *o)
 {
-	return (o->zero && !o->set_offset) || o->type == OPTION_ADDR || o->type == OPTION_NAME ||
+	return (o->zero && !o->set_offset) || o->type == OPTION_ADDRS || o->type == OPTION_NAME ||
 	       o->type == OPTION_TABLE_SIZE || o->type == OPTION_RANGES ||
 	       (o->type == OPTION_STRING && !*o->fallback);
 }
@@ -372,11 +419,11 @@ char *option_format(const struct option *o, const void *obj, char *buf, size_t s
 		snprintf(buf, size, "%.*s", POISE_NAME_MAX - 1, (const char *)at);
 	else if (o->type == OPTION_STRING)
 		snprintf(buf, size, "%.*s", (int)o->max, (const char *)at);
-	else if (o->type == OPTION_ADDR && !poise_addr_is_zero(at))
-		poise_format_addr(at, buf, size);
+	else if (o->type == OPTION_ADDRS && !poise_addr_is_zero(at))
+		format_addrs(at, buf, size);
 	else if (o->type == OPTION_RANGES)
 		ranges_format(at, buf, size);
-	else if (o->type == OPTION_ADDR || (o->type == OPTION_TABLE_SIZE && !value))
+	else if (o->type == OPTION_ADDRS || (o->type == OPTION_TABLE_SIZE && !value))
 		snprintf(buf, size, "%s", o->fallback);
 	else if (o->zero && !value)
 		snprintf(buf, size, "%s", o->zero);

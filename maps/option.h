@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "error.h"
 #include "ranges.h"
+#include "text.h"
 
 enum option_scope {
 	OPTION_SERVICE,	  /* field of struct config_service, which begins with its conf */
@@ -31,9 +32,10 @@ enum option_type {
 	OPTION_DURATION,   /* __u32 ms */
 	OPTION_PERCENT,	   /* __u8, 10% */
 	OPTION_HUNDREDTHS, /* __u16, 0.5 1 2.25 */
-	OPTION_ADDR,	   /* union poise_addr of family min (4 or 6); zero: `auto` */
-	OPTION_NAME,	   /* char[POISE_NAME_MAX] */
-	OPTION_PART,	   /* __u16: a number, or percent with POISE_PART_PERCENT: 3, 30% */
+	OPTION_ADDRS, /* union poise_addr[POISE_SOURCES] of family min (4 or 6), zero at the end;
+			 none: `auto` */
+	OPTION_NAME,  /* char[POISE_NAME_MAX] */
+	OPTION_PART,  /* __u16: a number, or percent with POISE_PART_PERCENT: 3, 30% */
 	OPTION_TABLE_SIZE, /* __u32, `auto` (0) or a size */
 	OPTION_RANGES,	   /* struct ranges; empty: `none` */
 	OPTION_STRING,	   /* char[max + 1], any text of a line; empty: not set */
@@ -101,7 +103,8 @@ bool option_own(const struct option *o, const void *obj, struct poise_health_con
 const struct option *option_first(enum option_scope scope);
 const struct option *option_next(const struct option *o);
 
-#define OPTION_TEXT POISE_CHECK_PATH /* bytes that hold any formatted value but a list */
+/* Bytes that hold any formatted value but a list of ranges; POISE_CHECK_PATH are fewer. */
+#define OPTION_TEXT (POISE_SOURCES * POISE_ADDR_TEXT)
 
 static inline const struct ranges *option_list_const(const struct option *o, const void *obj)
 {

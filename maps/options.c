@@ -99,14 +99,15 @@ const struct option poise_options[] = {
 	{SERVICE(drain_timeout), .key = "drain-timeout", .type = OPTION_DURATION, .fallback = "5m",
 	 .min = SECONDS(1), .max = DRAIN_MAX, .argument = "DURATION",
 	 .help = "How long a draining or leaving backend keeps its flows."},
-	{SERVICE(source4), .key = "source", .type = OPTION_ADDR, .fallback = "auto", .min = 4,
-	 .argument = "auto|IPV4",
+	{SERVICE(source4), .key = "source", .type = OPTION_ADDRS, .fallback = "auto", .min = 4,
+	 .argument = "auto|IPV4,...",
 	 .help = "Source of packets that are encapsulated or translated to IPv4 backends; auto is "
-		 "the balancer's own address towards them."},
-	{SERVICE(source6), .key = "source6", .type = OPTION_ADDR, .fallback = "auto", .min = 6,
-	 .argument = "auto|IPV6",
+		 "the balancer's own address towards them. Of up to 8, mode nat uses all, and as "
+		 "many times the ports; others the first."},
+	{SERVICE(source6), .key = "source6", .type = OPTION_ADDRS, .fallback = "auto", .min = 6,
+	 .argument = "auto|IPV6,...",
 	 .help = "Source of packets that are encapsulated or translated to IPv6 backends; auto is "
-		 "the balancer's own address towards them."},
+		 "the balancer's own address towards them. Several as in source."},
 	{SERVICE(entropy), .key = "entropy", .type = OPTION_BOOL, .fallback = "no",
 	 .argument = "yes|no",
 	 .help = "Varies the outer source by flow, so that a backend's network card spreads "
@@ -332,7 +333,8 @@ const struct option poise_options[] = {
 	 .argument = "path|direct",
 	 .help = "How a check gets to its backend: as clients' packets do, in the forward mode and "
 		 "to the virtual address; or to the backend's own address, as everything else of "
-		 "this host. exec, modes nat and local, and a backend of another family than all of its "
+		 "this host. exec, modes nat and local, and a backend of another family than all "
+		 "of its "
 		 "service's addresses go directly in any case."},
 	{HEALTH(interval), .key = "interval", .type = OPTION_DURATION, .fallback = "2s",
 	 .min = CHECK_MIN, .max = CHECK_MAX, .argument = "DURATION",

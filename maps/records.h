@@ -105,8 +105,7 @@ struct poise_service_conf {
 	__u32 closing;
 	__u32 udp;
 	__u32 drain_timeout;
-	union poise_addr source4; /* outer source; zero: the path's own */
-	union poise_addr source6;
+	__u8 spare1[32];
 	__u64 created;	/* CLOCK_REALTIME, ns */
 	__u32 table_at; /* the slots commit reserved in `table`; 0: none yet */
 	__u32 table_slots;
@@ -147,7 +146,11 @@ struct poise_service_conf {
 	__u16 min_up;		   /* backends, or percent with POISE_PART_PERCENT; 0: none */
 	__u16 min_up_margin;	   /* backends */
 	char notify[POISE_NOTIFY]; /* a command that is told of events; empty: none */
-	__u8 spare[492];
+	__u8 spare2[4];
+	/* Outer sources, those that are zero at the end; all zero: the path's own. */
+	union poise_addr source4[POISE_SOURCES];
+	union poise_addr source6[POISE_SOURCES];
+	__u8 spare[232];
 	struct poise_health_conf health;
 	struct poise_listener_conf listener[POISE_LISTENERS_MAX];
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../maps/path.h"
 #include "../../maps/text.h"
 #include "hop.h"
 
@@ -110,6 +111,11 @@ static bool hop_source(const struct net_route *r, const struct hop_want *want, s
 		hop->path.src4 = source->w[3];
 	else
 		hop->path.src6 = *source;
+	while (want->pool && hop->sources < POISE_SOURCES &&
+	       !poise_addr_is_zero(&want->pool[hop->sources])) {
+		hop->source[hop->sources] = want->pool[hop->sources];
+		hop->sources++;
+	}
 	return true;
 }
 
@@ -163,16 +169,9 @@ struct net_neigh *hop_decide(struct net_cache *c, const struct net_route *r,
 bool hop_is(const struct instance *i, __u64 nexthop, const struct net_hop *hop)
 {
 	__u16 at = nexthop >> 48;
-	const struct poise_path *path, *want = &hop->path;
 
 	if (hop->why[0] || !nexthop)
 		return hop->why[0] && !nexthop;
-	if (at >= i->meta->paths || (nexthop ^ INSTANCE_NEXTHOP(hop->mac, at)))
-		return false;
-	path = &i->paths[at];
-	return path->ifindex == want->ifindex && !memcmp(path->smac, want->smac, 6) &&
-	       path->mtu == want->mtu && path->vlans == want->vlans &&
-	       !memcmp(path->vlan, want->vlan, sizeof(path->vlan)) &&
-	       !memcmp(path->tpid, want->tpid, sizeof(path->tpid)) && path->src4 == want->src4 &&
-	       !memcmp(&path->src6, &want->src6, sizeof(path->src6));
+	return !(nexthop ^ INSTANCE_NEXTHOP(hop->mac, at)) &&
+	       path_chain_is(i, at, &hop->path, hop->source, hop->sources);
 }

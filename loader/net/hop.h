@@ -12,7 +12,9 @@
 struct hop_want {
 	union poise_addr dst;
 	enum poise_mode mode;
-	union poise_addr source; /* outer source of dst's family; zero: the route's own */
+	union poise_addr source;      /* outer source of dst's family; zero: the route's own */
+	const union poise_addr *pool; /* mode nat: it and the others, POISE_SOURCES, zero at the
+				       * end; else NULL */
 	const unsigned int *attached;
 	size_t count;
 };

@@ -25,10 +25,13 @@ struct net_hop {
 	char remedy[64]; /* a command that would help; empty none */
 	bool pending;	 /* the neighbour was asked and may still answer */
 	__u8 mac[6];
-	struct poise_path path; /* as it would be asked of instance_path */
+	struct poise_path path; /* as it would be asked of instance_path_chain, ... */
+	union poise_addr source[POISE_SOURCES]; /* with these sources */
+	__u32 sources;
 };
 
-/* Where packets for dst (of a service with these outer sources) leave: route, neighbour, path.
+/* Where packets for dst (of a service with these outer sources, POISE_SOURCES of each family, zero
+ * at the end) leave: route, neighbour, path.
  * l2: a route through a gateway is refused. Asks the kernel to resolve and keep the neighbour
  * (NTF_MANAGED, else NTF_USE). attached[] are the ifindexes poise is attached to. With i NULL no
  * path is made and nexthop stays 0: for show. -1: the kernel could not be asked, or no path is

@@ -21,8 +21,11 @@ static void want_of(struct hop_want *want, const union poise_addr *dst, enum poi
 	want->dst = *dst;
 	want->mode = mode;
 	memset(&want->source, 0, sizeof(want->source));
+	want->pool = NULL;
 	if (mode != POISE_L2)
 		want->source = poise_addr_is4(dst) ? *source4 : *source6;
+	if (mode == POISE_NAT)
+		want->pool = poise_addr_is4(dst) ? source4 : source6;
 }
 
 /* Decides, asking the kernel for what is not known. */
@@ -57,7 +60,7 @@ int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum
 		return -1;
 	if (!i || hop->why[0])
 		return 0;
-	path = instance_path(i, &hop->path, err);
+	path = instance_path_chain(i, &hop->path, hop->source, hop->sources, err);
 	if (!path)
 		return -1;
 	hop->nexthop = INSTANCE_NEXTHOP(hop->mac, path);
@@ -79,7 +82,7 @@ static int plan_member(struct net *n, const struct instance *i, const struct con
 
 	if (!m->id || mode == POISE_LOCAL) /* local: this host's own routing */
 		return 0;
-	want_of(want, &m->conf.addr, mode, &svc->conf.source4, &svc->conf.source6);
+	want_of(want, &m->conf.addr, mode, svc->conf.source4, svc->conf.source6);
 	if (hop_find(n, want, now, &hop, err) < 0)
 		return -1;
 	plan->seen_unresolved += hop.why[0] != '\0';
@@ -181,7 +184,8 @@ int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err
 		c->hop.nexthop = 0;
 		if (!c->hop.why[0]) {
 			/* Without room for a path this member is unresolved; others may go on. */
-			path = instance_path(i, &c->hop.path, err);
+			path = instance_path_chain(i, &c->hop.path, c->hop.source, c->hop.sources,
+						   err);
 			if (path)
 				c->hop.nexthop = INSTANCE_NEXTHOP(c->hop.mac, path);
 			else

@@ -74,13 +74,13 @@ TestSuite(net_kernel, .init = set_up, .fini = tear_down, .timeout = TEST_LONGEST
 
 static struct net_hop hop_to(const char *addr, enum poise_mode mode)
 {
-	static const union poise_addr any;
+	static const union poise_addr any[POISE_SOURCES];
 	struct poise_error err = {0};
 	union poise_addr dst;
 	struct net_hop hop;
 
 	cr_assert_eq(poise_parse_addr(addr, &dst, &err), 0);
-	cr_assert_eq(net_hop(net, NULL, &dst, mode, &any, &any, &eth0, 1, &hop, &err), 0, "%s",
+	cr_assert_eq(net_hop(net, NULL, &dst, mode, any, any, &eth0, 1, &hop, &err), 0, "%s",
 		     err.message);
 	return hop;
 }

@@ -28,8 +28,12 @@ static void must(int rc, const char *what, const struct poise_error *err)
 
 /* ---- configuration ----------------------------------------------------------------------------*/
 
-static void set_nexthop(struct native *n, const struct config_member *m)
+static void set_nexthop(struct native *n, const struct config_service *svc,
+			const struct config_member *m)
 {
+	const union poise_addr *source =
+		poise_addr_is4(&m->conf.addr) ? svc->conf.source4 : svc->conf.source6;
+	__u32 sources = 0;
 	struct poise_path path = {.ifindex = NATIVE_DEVICE, .mtu = NATIVE_MTU};
 	struct poise_error err = {0};
 	__u8 mac[6];
@@ -48,7 +52,9 @@ static void set_nexthop(struct native *n, const struct config_member *m)
 	frame_mac("lb", path.smac);
 	inet_pton(AF_INET, "10.3.0.254", &path.src4);
 	inet_pton(AF_INET6, "fd03::fe", &path.src6);
-	index = instance_path(n->i, &path, &err);
+	while (sources < POISE_SOURCES && !poise_addr_is_zero(&source[sources]))
+		sources++;
+	index = instance_path_chain(n->i, &path, source, sources, &err);
 	must(!index, "path", &err);
 	frame_mac("b1", mac);
 	mac[5] = m->conf.addr.b[15];
@@ -74,7 +80,7 @@ void native_commit(struct native *n)
 	must(instance_commit(n->i, n->cfg, NULL, &err), "commit", &err);
 	for (size_t s = 0; s < n->cfg->services; s++)
 		for (size_t m = 0; m < n->cfg->service[s]->members; m++)
-			set_nexthop(n, &n->cfg->service[s]->member[m]);
+			set_nexthop(n, n->cfg->service[s], &n->cfg->service[s]->member[m]);
 }
 
 void native_open_groups(struct native *n, const char *yaml, __u32 flow_slots, __u32 groups)

@@ -37,8 +37,10 @@ static void server_words(const struct native *n, int c, __u16 member, char addr[
 		 n->i->members[member].addr.b[15]);
 }
 
-static const char *source_words(int c)
+static const char *source_words(int c, __u32 port)
 {
+	if (port & NATTED_SECOND)
+		return natted_server_six(c) ? "fd03::fd" : "10.3.0.253";
 	return natted_server_six(c) ? "fd03::fe" : "10.3.0.254";
 }
 
@@ -82,8 +84,8 @@ int natted_server_sends(struct native *n, int c, __u16 member, __u32 port, enum 
 	char words[WORDS], addr[40];
 
 	server_words(n, c, member, addr);
-	packet_words(words, natted_server_six(c), addr, source_words(c), NATTED_SERVER, (int)port,
-		     natted_udp(c), k, 0);
+	packet_words(words, natted_server_six(c), addr, source_words(c, port), NATTED_SERVER,
+		     (int)(port & 0xffff), natted_udp(c), k, 0);
 	return native_send(n, f, words);
 }
 
@@ -102,9 +104,9 @@ int natted_server_error(struct native *n, int c, __u16 member, __u32 port, struc
 	char words[WORDS], addr[40];
 
 	server_words(n, c, member, addr);
-	packet_words(words, natted_server_six(c), source_words(c), addr, (int)port, NATTED_SERVER,
-		     natted_udp(c), DATA, 0);
-	return send_error(n, natted_server_six(c), source_words(c), words, f);
+	packet_words(words, natted_server_six(c), source_words(c, port), addr, (int)(port & 0xffff),
+		     NATTED_SERVER, natted_udp(c), DATA, 0);
+	return send_error(n, natted_server_six(c), source_words(c, port), words, f);
 }
 
 /* ---- what came out ----------------------------------------------------------------------------*/
@@ -122,6 +124,13 @@ static __u32 half(const struct frame *f, size_t at)
 __u32 natted_source(const struct frame *f)
 {
 	return half(f, ETH_HLEN + ip_bytes(f));
+}
+
+__u32 natted_from(const struct frame *f)
+{
+	__u8 last = f->byte[ETH_HLEN + (ip_bytes(f) == 20 ? 15 : 23)];
+
+	return last == 253 ? NATTED_SECOND : 0;
 }
 
 __u32 natted_destination(const struct frame *f)

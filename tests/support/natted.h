@@ -9,16 +9,22 @@
 #include "native.h"
 
 /* 4 to 4, 6 to 4, 4 to 6, 6 to 6. */
-#define NATTED_YAML                                                                                \
+#define NATTED_YAML_BY(forward)                                                                    \
 	"services:\n"                                                                              \
 	"  - { name: a, listen: [ '10.2.0.1:80', '10.2.0.1:53/udp', '[fd02::1]:80',\n"             \
-	"      '[fd02::1]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: round-robin,\n"     \
+	"      '[fd02::1]:53/udp' ],  " forward ", idle: 5m, udp: 20s, policy: round-robin,\n"     \
 	"      backends: [ { address: 10.3.0.1, port: 8080 }, { address: 10.3.0.2, port: 8080 } ]" \
 	" }\n"                                                                                     \
 	"  - { name: b, listen: [ '10.2.0.2:80', '10.2.0.2:53/udp', '[fd02::2]:80',\n"             \
-	"      '[fd02::2]:53/udp' ], forward: nat, idle: 5m, udp: 20s, policy: least-conn,\n"      \
+	"      '[fd02::2]:53/udp' ],  " forward ", idle: 5m, udp: 20s, policy: least-conn,\n"      \
 	"      backends: [ { address: 'fd03::3', port: 8080 }, { address: 'fd03::4', port: 8080 }" \
 	" ] }\n"
+#define NATTED_YAML NATTED_YAML_BY("forward: nat")
+
+/* In place of `forward: nat` the same from two addresses of each family. */
+#define NATTED_TWO                                                                                 \
+	"forward: nat, source: [ 10.3.0.254, 10.3.0.253 ], source6: [ 'fd03::fe', 'fd03::fd' ]"
+#define NATTED_SECOND 0x10000 /* beside a port */
 
 #define NATTED_PORT(c)	 (1000 + (c))
 #define NATTED_SERVER	 8080
@@ -44,7 +50,7 @@ static inline bool natted_server_six(int c)
 
 /* Puts such a packet of the client's through, and leaves what came out in f; XDP_*. */
 int natted_client_sends(struct native *n, int c, enum natted_kind k, __u32 seq, struct frame *f);
-/* One of this backend to that port of the balancer. */
+/* One of this backend to that port of the balancer; with NATTED_SECOND, of its second source. */
 int natted_server_sends(struct native *n, int c, __u16 member, __u32 port, enum natted_kind k,
 			struct frame *f);
 /* ICMP errors about either: of a router's on the client's way, and on the backend's. */
@@ -53,6 +59,8 @@ int natted_server_error(struct native *n, int c, __u16 member, __u32 port, struc
 
 /* Of a frame that came out, without tags or options. */
 __u32 natted_source(const struct frame *f);
+/* NATTED_SECOND if it comes from the second source, else 0. */
+__u32 natted_from(const struct frame *f);
 __u32 natted_destination(const struct frame *f);
 /* Whom it goes to of the client's backends. */
 __u16 natted_member(struct native *n, int c, const struct frame *f);

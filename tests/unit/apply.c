@@ -451,6 +451,17 @@ static void draw_ranges(char *text, size_t size)
 					 used ? "," : "", draw(200));
 }
 
+/* Now and then one twice, which is none of them. */
+static void draw_addrs(const struct option *o, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned int n = draw(POISE_SOURCES) + 1; n; n--)
+		used += (size_t)snprintf(text + used, size - used,
+					 o->min == 4 ? "%s198.51.100.%u" : "%s2001:db8:5::%x",
+					 used ? "," : "", draw(250) + 1);
+}
+
 static void draw_option(const struct option *o, void *obj)
 {
 	char text[256];
@@ -470,10 +481,7 @@ static void draw_option(const struct option *o, void *obj)
 	case OPTION_DURATION: snprintf(text, sizeof(text), "%us", draw(7200) + 1); break;
 	case OPTION_PERCENT: snprintf(text, sizeof(text), "%u%%", draw(120)); break;
 	case OPTION_HUNDREDTHS: snprintf(text, sizeof(text), "%u.%02u", draw(12), draw(100)); break;
-	case OPTION_ADDR:
-		snprintf(text, sizeof(text), o->min == 4 ? "198.51.100.%u" : "2001:db8:5::%x",
-			 draw(250) + 1);
-		break;
+	case OPTION_ADDRS: draw_addrs(o, text, sizeof(text)); break;
 	case OPTION_NAME: snprintf(text, sizeof(text), "n%u-%u", draw(1000000), draw(1000)); break;
 	case OPTION_RANGES: draw_ranges(text, sizeof(text)); break;
 	default: snprintf(text, sizeof(text), "%u", draw(200000)); break;

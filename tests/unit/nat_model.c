@@ -2,10 +2,11 @@
 /*
  * Slots of mode nat against a model: packets of clients and backends of every kind in any order,
  * what was sent before again, ICMP errors about both, time, sweeps, flows dropped by force, and
- * fewer ports than clients. The model knows nothing of hashes, words or bitmaps: it says what
- * should become of each packet, and learns which port a new flow got, which must have been free,
- * or, if none was, that of a flow that was over. After every packet the flow's slot must be as the
- * model has it, and every so often all slots, all bits and all gauges.
+ * fewer ports than clients, which two source addresses share. The model knows nothing of hashes,
+ * words or bitmaps: it says what should become of each packet, and learns which port a new flow
+ * got, which must have been free, or, if none was, that of a flow that was over. After every packet
+ * the flow's slot must be as the model has it, and every so often all slots, all bits and all
+ * gauges.
  *
  * POISE_NAT_FLOWS is how many flows begin; 10,000,000 in make test-full.
  */
@@ -33,6 +34,7 @@ struct flow {
 	__u32 stamp;
 	__u32 seq; /* of its last SYN or FIN */
 	__u16 member;
+	__u32 from; /* NATTED_SECOND, or 0 */
 };
 
 static struct native n;
@@ -43,7 +45,7 @@ static __u32 resting[POISE_PORTS], rested_seq[POISE_PORTS];
 static bool rested_easy[POISE_PORTS]; /* no connection that a backend may remember */
 static __u32 seq;		      /* of the packet in hand */
 static __u32 now;
-static __u64 begun, refused, reused;
+static __u64 begun, refused, reused, second;
 
 static __u32 chance(__u32 below)
 {
@@ -169,7 +171,7 @@ static bool would_take(__u32 port, const struct flow *old)
 }
 
 /* The flow of c has begun by this port. */
-static void learn(int c, enum natted_kind k, __u32 port, __u16 member)
+static void learn(int c, enum natted_kind k, __u32 port, __u32 from, __u16 member)
 {
 	cr_assert(port >= NATIVE_PORT_LOW && port <= NATIVE_PORT_HIGH, "port %u", port);
 	if (owner[port] || resting[port]) {
@@ -194,7 +196,9 @@ static void learn(int c, enum natted_kind k, __u32 port, __u16 member)
 		.stamp = now,
 		.seq = seq,
 		.member = member,
+		.from = from,
 	};
+	second += !!from;
 	begun++;
 }
 
@@ -240,11 +244,12 @@ static void client_packet(int c, enum natted_kind k)
 	if (fresh) {
 		if (was.port)
 			give_up(c);
-		learn(c, k, natted_source(&f), natted_member(&n, c, &f));
+		learn(c, k, natted_source(&f), natted_from(&f), natted_member(&n, c, &f));
 	}
 	if (k == FIN && !fresh)
 		flow[c].seq = seq;
 	cr_assert_eq(natted_source(&f), flow[c].port, "client %d left by another port", c);
+	cr_assert_eq(natted_from(&f), flow[c].from, "client %d left from another address", c);
 	cr_assert_eq(natted_member(&n, c, &f), flow[c].member, "client %d went elsewhere", c);
 	expect_slot(c, "a client's packet");
 }
@@ -270,7 +275,7 @@ static void server_packet(int c, enum natted_kind k)
 
 	if (!flow[c].port)
 		return;
-	verdict = natted_server_sends(&n, c, flow[c].member, flow[c].port, k, &f);
+	verdict = natted_server_sends(&n, c, flow[c].member, flow[c].port | flow[c].from, k, &f);
 	if (!server_moves(&flow[c], k)) {
 		cr_assert_eq(verdict, XDP_DROP, "a bare ACK to a SYN went on");
 		give_up(c);
@@ -307,7 +312,7 @@ static void server_error(int c)
 
 	if (!flow[c].port && owner[port])
 		return; /* whose it may be, stray_packet asks */
-	verdict = natted_server_error(&n, c, member, port, &f);
+	verdict = natted_server_error(&n, c, member, port | flow[c].from, &f);
 	cr_assert_eq(verdict, flow[c].port ? XDP_TX : XDP_PASS, "client %d: verdict %d", c,
 		     verdict);
 	if (flow[c].port)
@@ -402,7 +407,7 @@ static enum natted_kind any(int c, bool server)
 
 static void setup(void)
 {
-	native_open(&n, NATTED_YAML, 1024);
+	native_open(&n, NATTED_YAML_BY(NATTED_TWO), 1024);
 	now = 1000;
 	run_set_seconds(now);
 }
@@ -453,5 +458,7 @@ Test(nat_model, any_packets_in_any_order)
 	sweep();
 	expect_all();
 	cr_assert_eq(ports_free(), PORTS, "ports were lost");
+	cr_assert(second > begun / 4 && second < begun / 4 * 3, "%llu of %llu by the second source",
+		  second, begun);
 	cr_assert(refused && reused, "%llu refused, %llu ports before their time", refused, reused);
 }

@@ -160,7 +160,7 @@ static bool find_path(const struct instance *i, __u32 n, size_t at)
 	const struct poise_path *p = &i->paths[n];
 
 	return !(p->flags & POISE_PATH_USED) || IN(struct poise_path, vlan, spare0) ||
-	       IN(struct poise_path, spare, refs);
+	       IN(struct poise_path, more, refs);
 }
 
 static bool is_live(__u64 word)
