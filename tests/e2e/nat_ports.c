@@ -65,13 +65,13 @@ Test(nat_ports, twenty_thousand_connections_of_two_clients)
 	site_down(&s);
 }
 
-/* A balancer whose instance has one group of these ports. */
-static void attach_with(struct site *s, int low, int high)
+/* A balancer whose instance has so many groups of these ports. */
+static void attach_with(struct site *s, int groups, int low, int high)
 {
 	lab_must(&s->lab, "lb1",
-		 "echo 'limits: { nat-groups: 1, nat-port-low: %d, nat-port-high: %d }' "
+		 "echo 'limits: { nat-groups: %d, nat-port-low: %d, nat-port-high: %d }' "
 		 "> /run/site.yaml",
-		 low, high);
+		 groups, low, high);
 	s->poised = lab_poised(&s->lab, "lb1", "--config /run/site.yaml");
 	lab_must(&s->lab, "lb1", "poise attach eth0");
 }
@@ -81,7 +81,7 @@ Test(nat_ports, five_thousand_connections_by_a_thousand_ports)
 	struct site s = {.nat = true, .backends = 1};
 
 	site_up(&s);
-	attach_with(&s, 20000, 20999);
+	attach_with(&s, 1, 20000, 20999);
 	site_service(&s, SITE_VIP4, 4);
 	connect_often(&s, "198.51.100.1:0", 1000, 5000);
 	nothing_refused(&s);
@@ -103,7 +103,7 @@ Test(nat_ports, that_run_short_are_told)
 	pid_t some, rest;
 
 	site_up(&s);
-	attach_with(&s, 20000, 20009);
+	attach_with(&s, 1, 20000, 20009);
 	lab_must(&s.lab, "lb1",
 		 "poise service add web " SITE_VIP4 ":9000 && poise health off web && "
 		 "poise backend add web 10.0.0.1");
@@ -121,5 +121,31 @@ Test(nat_ports, that_run_short_are_told)
 	expect_said(&s, "poise stats --json", "\"refused_total\":1");
 	lab_stop(some, SIGTERM);
 	lab_stop(rest, SIGTERM);
+	site_down(&s);
+}
+
+/* Twenty connections by ten ports of two addresses; the second is taken away under them. */
+Test(nat_ports, of_two_addresses)
+{
+	struct site s = {.nat = true, .backends = 1};
+	pid_t held, more;
+
+	site_up(&s);
+	lab_must(&s.lab, "lb1", "ip addr add 10.0.0.110/24 dev eth0");
+	attach_with(&s, 2, 20000, 20009);
+	lab_must(&s.lab, "lb1",
+		 "poise service add web " SITE_VIP4 ":9000 source 10.0.0.101,10.0.0.110 && "
+		 "poise health off web && poise backend add web 10.0.0.1");
+	site_expect(&s, 1, 4, "up", "");
+	lab_must(&s.lab, "lb1", "poise save | grep 'source: \\[ 10.0.0.101, 10.0.0.110 \\]'");
+	held = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 20");
+	lab_must(&s.lab, "lb1", "test $(poise flows web | grep -c 'by 10.0.0.101:') = 10");
+	lab_must(&s.lab, "lb1", "test $(poise flows web | grep -c 'by 10.0.0.110:') = 10");
+	lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9000 | grep refused");
+	lab_must(&s.lab, "lb1", "poise service set web source 10.0.0.101 && poise map check");
+	cr_assert_eq(lab_stop(held, SIGTERM), 0, "a connection was cut");
+	more = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 5");
+	lab_must(&s.lab, "lb1", "poise map check");
+	cr_assert_eq(lab_stop(more, SIGTERM), 0);
 	site_down(&s);
 }

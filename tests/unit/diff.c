@@ -56,6 +56,11 @@ static const struct {
 	 "+ backend web 10.0.0.2 weight 3 name two\n"
 	 "+ backend web 2001:db8::1\n",
 	 3},
+	{WEB "    source: [ 192.0.2.9, 192.0.2.8 ]\n    source6: [ \"2001:db8::1\" ]\n",
+	 WEB "    source: 192.0.2.9\n    source6: [ \"2001:db8::1\", \"2001:db8::2\" ]\n",
+	 "~ service web source 192.0.2.9,192.0.2.8 -> 192.0.2.9\n"
+	 "~ service web source6 2001:db8::1 -> 2001:db8::1,2001:db8::2\n",
+	 2},
 	{WEB "    allow: [ 10.0.0.0/8, \"2001:db8::/32\" ]\n    deny: [ 10.1.0.0/16 ]\n",
 	 WEB "    allow: 10.0.0.0/8,192.0.2.1\n    deny: none\n",
 	 "- allow web 2001:db8::/32\n"
