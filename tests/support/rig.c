@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "loader/attach/attach.h"
+#include "maps/ports.h"
 #include "maps/text.h"
 #include "maps/table.h"
 #include "rig.h"
@@ -458,6 +459,10 @@ static void forget_slots(struct instance *i)
 		struct poise_bucket *bits = &i->ports[group * POISE_PORT_VALUES];
 
 		memcpy(bits, barred, POISE_PORTS / 8);
+		for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
+			if (~*instance_ports_word(i, group, w))
+				*instance_ports_word(i, group, POISE_PORT_WORDS + w / 64) |=
+					1ull << (w % 64);
 		for (__u32 p = i->meta->nat_low; p <= i->meta->nat_high; p++)
 			i->slots[group * POISE_PORTS + p].head = 0;
 	}
