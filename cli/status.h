@@ -25,10 +25,10 @@ struct status {
 	unsigned int pid;
 	__u64 daemon_since; /* CLOCK_REALTIME ns */
 	struct usage services, backends, table, flows;
-	bool translates;     /* some service is of mode nat: */
-	struct usage ports;  /* of the fullest group ... */
-	__u32 group;	     /* ... which is this one */
-	__u64 ports_refused; /* flows that found none, of all groups */
+	bool translates;	   /* some service is of mode nat: */
+	struct usage ports;	   /* of the fullest group ... */
+	__u32 group;		   /* ... which is this one */
+	__u64 ports_refused;	   /* flows that found none, of all groups */
 	size_t unsettled;	   /* services with slots that only time settles ... */
 	__u64 slots;		   /* ... and how many of these there are */
 	bool pressed;		   /* young flows lost their records within ... */

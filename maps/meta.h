@@ -54,11 +54,11 @@ struct poise_meta {
 	__u64 sweep_completed; /* CLOCK_MONOTONIC ns of the last full sweep's end */
 	__u64 flows_live;      /* by the last full sweep */
 	__u64 flows_used;
-	__u64 events; /* told so far: numbers given out, atomically (event.h) */
-	__u32 probes; /* by attach: 1 if each device has the programs of probes (probes.h) */
-	__u32 generic_mtu; /* by attach: the largest MTU of devices in generic mode; 0: there is none */
-	__u8 boot_file[128];  /* what was applied at creation or reload, its path */
-	__u64 boot_applied;   /* CLOCK_REALTIME ns; 0 never */
+	__u64 events;	     /* told so far: numbers given out, atomically (event.h) */
+	__u32 probes;	     /* by attach: 1 if each device has the programs of probes (probes.h) */
+	__u32 generic_mtu;   /* by attach: the largest MTU of devices in generic mode, or 0 */
+	__u8 boot_file[128]; /* what was applied at creation or reload, its path */
+	__u64 boot_applied;  /* CLOCK_REALTIME ns; 0 never */
 	char boot_error[504]; /* why the boot file could not be applied; empty: fine */
 	__u32 returns; /* by attach: 1 if each device has the program of mode local's answers */
 	__u8 spare6[60];

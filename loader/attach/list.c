@@ -75,8 +75,8 @@ static int generic_one(void *ctx, const char *name)
 	struct generic *g = ctx;
 	struct attach_pin p;
 	unsigned int ifindex = attach_pin_parse(name, &p) ? attach_pinned_ifindex(g->dir, &p) : 0;
-	__u32 mtu = ifindex && attach_link_mode(ifindex) == ATTACH_GENERIC ? attach_mtu(p.device)
-									   : 0;
+	__u32 mtu =
+		ifindex && attach_link_mode(ifindex) == ATTACH_GENERIC ? attach_mtu(p.device) : 0;
 
 	if (mtu > g->mtu)
 		g->mtu = mtu;

@@ -314,7 +314,8 @@ static void weigh(struct arc *arc, size_t start, __u64 weight, const __u64 *weig
 	}
 }
 
-/* The first is drawn of all, and one of each arc of the rest; the heaviest takes the flow, and of several alike each as often. */
+/* The first is drawn of all, and one of each arc of the rest; the heaviest takes the flow, and of
+ * several alike each as often. */
 static void shares_of_arcs(void)
 {
 	static const __u64 all[] = {1, 2, 7};

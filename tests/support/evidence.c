@@ -10,7 +10,7 @@
 #define LABS_MAX 4
 
 static struct lab looked_at[LABS_MAX]; /* without a name: none */
-static bool told;		  /* once is enough: what fails after that, fails because of it */
+static bool told; /* once is enough: what fails after that, fails because of it */
 
 void evidence_begin(const struct lab *l)
 {
