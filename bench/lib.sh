@@ -124,13 +124,18 @@ servers_ready() {
 	done
 }
 
-servers_stop() {
+stop_all() { # NAME of an array of process numbers, empty afterwards
+	local -n pids=$1
 	local pid
-	for pid in "${servers[@]}"; do
+	for pid in "${pids[@]}"; do
 		kill "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
-	servers=()
+	pids=()
+}
+
+servers_stop() {
+	stop_all servers
 }
 
 service_add() { # MODE PORT KEY VALUE...: TCP and UDP, and waits until it serves

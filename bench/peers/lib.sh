@@ -85,12 +85,7 @@ nginx_start() {
 }
 
 peers_stop() {
-	local pid
-	for pid in "${peers[@]}"; do
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
-	peers=()
+	stop_all peers
 }
 
 has() { # COMMAND
