@@ -82,7 +82,7 @@ $(B)/docs/man: $(B)/docs/man.o $(CLILIB) $(LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(CLILIB): $(filter-out %/main.o,$(call src,cli/*.c))
-$(DAEMONLIB): $(filter-out %/main.o,$(call src,loader/*.c))
+$(DAEMONLIB): $(filter-out %/main.o,$(call src,loader/*.c loader/kube/*.c))
 $(B)/libmaps.a: $(call src,maps/*.c)
 $(B)/libattach.a: $(call src,loader/attach/*.c)
 $(B)/libnet.a: $(call src,loader/net/*.c)
@@ -155,6 +155,10 @@ $(B)/fuzz/packet: FUZZ_MORE = -fno-strict-aliasing bpf/native.c \
 $(B)/fuzz/packet: $(wildcard bpf/*.[ch])
 $(B)/fuzz/answer: FUZZ_MORE = $(wildcard loader/health/*.c)
 $(B)/fuzz/answer: $(wildcard loader/health/*.[ch])
+# kube_NAME reads what loader/kube/NAME.c does.
+KUBE_FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/kube_*.c))
+$(KUBE_FUZZERS): FUZZ_MORE = $(filter-out %/kube.c,$(wildcard loader/kube/*.c))
+$(KUBE_FUZZERS): $(wildcard loader/kube/*.[ch])
 
 fuzz: $(FUZZERS:tests/fuzz/%.c=$(B)/fuzz/%) ## FUZZ_SECONDS (60) of libFuzzer on each target
 	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \
