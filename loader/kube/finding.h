@@ -16,20 +16,25 @@ enum kube_kind {
 	KUBE_KINDS,
 };
 
-#define KUBE_NAME_MAX	   253 /* of any object: a DNS subdomain (RFC 1123) */
-#define KUBE_MESSAGE	   384 /* bytes of a message with its NUL; an Event's note takes 1024 */
-#define KUBE_FINDINGS_EACH 8   /* of one object: who reads more? The last says that there are more \
-				*/
+#define KUBE_NAME_MAX 253 /* of any object: a DNS subdomain (RFC 1123) */
+#define KUBE_MESSAGE  384 /* bytes of a message with its NUL; an Event's note takes 1024 */
+#define KUBE_FINDINGS_EACH                                                                         \
+	8 /* of one object: who reads more? The last says that there are more                      \
+	   */
 
 /* R(SYMBOL, "Reason"): why, in the word that an Event has for it. */
 #define KUBE_REASONS(R)                                                                            \
-	R(INVALID, "InvalidField")	   /* of a type or value that the API does not have */     \
-	R(UNSUPPORTED, "Unsupported")	   /* right, but nothing that can be served: SCTP */       \
-	R(ANNOTATION, "InvalidAnnotation") /* an annotation poise.dev/... */                       \
-	R(CONFLICT, "AddressPortConflict") /* somebody else has that address and port */           \
-	R(NAME, "NameConflict")		   /* somebody else has a poise service of that name */    \
-	R(FULL, "TooManyBackends")	   /* a limit of this instance */                          \
-	R(REFUSED, "ConfigurationRefused") /* values that do not go together */
+	R(INVALID, "InvalidField")	    /* of a type or value that the API does not have */    \
+	R(UNSUPPORTED, "Unsupported")	    /* right, but nothing that can be served: SCTP */      \
+	R(ANNOTATION, "InvalidAnnotation")  /* an annotation poise.dev/... */                      \
+	R(CONFLICT, "AddressPortConflict")  /* somebody else has that address and port */          \
+	R(NAME, "NameConflict")		    /* somebody else has a poise service of that name */   \
+	R(FULL, "TooManyBackends")	    /* a limit of this instance */                         \
+	R(REFUSED, "ConfigurationRefused")  /* values that do not go together */                   \
+	R(POOL_OUTSIDE, "AddressNotInPool") /* asked for, as the next: pool.h */                   \
+	R(POOL_TAKEN, "AddressTaken")	    /* another has it, or nobody may */                    \
+	R(POOL_FAMILY, "AddressFamilyMissing")	  /* of the pool, or of the Service */             \
+	R(POOL_EXHAUSTED, "AddressPoolExhausted") /* none is free */
 
 enum kube_reason {
 #define KUBE_REASON_ENUM(sym, word) KUBE_R_##sym,

@@ -7,21 +7,21 @@
 
 #include "maps/clock.h"
 
-#define MS_PER_S    1000u
-#define NS_PER_US   1000u
-#define MICRO_TIME  40 /* 2026-12-01T07:15:00.000000Z and NUL */
-#define HTTP_GOOD	200
-#define HTTP_ELSEWHERE	300 /* and above: not good */
-#define HTTP_NOT_FOUND	404
-#define HTTP_CONFLICT	409
-#define JITTER_PART 5  /* of the time between tries: 1.2 times at most */
+#define MS_PER_S       1000u
+#define NS_PER_US      1000u
+#define MICRO_TIME     40 /* 2026-12-01T07:15:00.000000Z and NUL */
+#define HTTP_GOOD      200
+#define HTTP_ELSEWHERE 300 /* and above: not good */
+#define HTTP_NOT_FOUND 404
+#define HTTP_CONFLICT  409
+#define JITTER_PART    5 /* of the time between tries: 1.2 times at most */
 
-int lease_open(struct lease *l, const char *name_space, const char *name, const char *holder,
-	       struct poise_error *err)
+int kube_lease_open(struct kube_lease *l, const char *name_space, const char *name,
+		    const char *holder, struct poise_error *err)
 {
 	char path[KUBE_RIGHT_PATH];
 
-	*l = (struct lease){0};
+	*l = (struct kube_lease){0};
 	if (!kube_right_path(KUBE_RIGHT_LEASES, name_space, name, path))
 		return poise_fail(err, POISE_E_BAD_VALUE,
 				  "\"%s\" in namespace \"%s\" cannot be the name of a Lease", name,
@@ -32,7 +32,7 @@ int lease_open(struct lease *l, const char *name_space, const char *name, const 
 	return 0;
 }
 
-void lease_close(struct lease *l)
+void kube_lease_close(struct kube_lease *l)
 {
 	json_object_put(l->seen);
 	json_object_put(l->written);
@@ -45,10 +45,9 @@ static struct json_object *field(struct json_object *o, const char *key)
 {
 	struct json_object *value = NULL;
 
-	return json_object_is_type(o, json_type_object) &&
-			       json_object_object_get_ex(o, key, &value) ?
-		       value :
-		       NULL;
+	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value)
+		       ? value
+		       : NULL;
 }
 
 static const char *text(struct json_object *o, const char *key)
@@ -58,34 +57,35 @@ static const char *text(struct json_object *o, const char *key)
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-static struct json_object *spec(const struct lease *l)
+static struct json_object *spec(const struct kube_lease *l)
 {
 	return field(l->seen, "spec");
 }
 
-const char *lease_leader(const struct lease *l)
+const char *kube_lease_leader(const struct kube_lease *l)
 {
 	return text(spec(l), "holderIdentity");
 }
 
-static bool is_ours(const struct lease *l)
+static bool is_ours(const struct kube_lease *l)
 {
-	return l->seen && !strcmp(lease_leader(l), l->holder);
+	return l->seen && !strcmp(kube_lease_leader(l), l->holder);
 }
 
 /* The length that its holder said, in ms. */
-static __u64 length(const struct lease *l)
+static __u64 length(const struct kube_lease *l)
 {
 	int seconds = json_object_get_int(field(spec(l), "leaseDurationSeconds"));
 
 	if (seconds < 1)
-		seconds = LEASE_SECONDS;
-	return (__u64)(seconds < LEASE_SECONDS_MOST ? seconds : LEASE_SECONDS_MOST) * MS_PER_S;
+		seconds = KUBE_LEASE_SECONDS;
+	return (__u64)(seconds < KUBE_LEASE_SECONDS_MOST ? seconds : KUBE_LEASE_SECONDS_MOST) *
+	       MS_PER_S;
 }
 
-static bool is_free(const struct lease *l, __u64 now)
+static bool is_free(const struct kube_lease *l, __u64 now)
 {
-	return !*lease_leader(l) || now >= l->changed + length(l);
+	return !*kube_lease_leader(l) || now >= l->changed + length(l);
 }
 
 /* A change of labels is none: only its holder's sign of life counts. */
@@ -94,7 +94,7 @@ static bool same_record(struct json_object *a, struct json_object *b)
 	return json_object_equal(field(a, "spec"), field(b, "spec"));
 }
 
-static void see(struct lease *l, __u64 now, struct json_object *body)
+static void see(struct kube_lease *l, __u64 now, struct json_object *body)
 {
 	if (!l->seen || !same_record(l->seen, body))
 		l->changed = now;
@@ -118,7 +118,7 @@ static struct json_object *micro_time(__u64 realtime)
 }
 
 /* A Lease that is not there yet. */
-static struct json_object *fresh(const struct lease *l)
+static struct json_object *fresh(const struct kube_lease *l)
 {
 	struct json_object *o = json_object_new_object(), *meta = json_object_new_object();
 
@@ -131,7 +131,7 @@ static struct json_object *fresh(const struct lease *l)
 }
 
 /* What is to be written: all of what was read, resourceVersion included, with another spec. */
-static struct json_object *compose(const struct lease *l, __u64 realtime)
+static struct json_object *compose(const struct kube_lease *l, __u64 realtime)
 {
 	struct json_object *o = NULL, *was = spec(l), *is = json_object_new_object(), *since;
 	bool on = is_ours(l);
@@ -143,7 +143,7 @@ static struct json_object *compose(const struct lease *l, __u64 realtime)
 	json_object_object_add(is, "holderIdentity",
 			       json_object_new_string(l->ending ? "" : l->holder));
 	json_object_object_add(is, "leaseDurationSeconds",
-			       json_object_new_int(l->ending ? 1 : LEASE_SECONDS));
+			       json_object_new_int(l->ending ? 1 : KUBE_LEASE_SECONDS));
 	json_object_object_add(is, "acquireTime",
 			       since ? json_object_get(since) : micro_time(realtime));
 	json_object_object_add(is, "renewTime", micro_time(realtime));
@@ -155,47 +155,47 @@ static struct json_object *compose(const struct lease *l, __u64 realtime)
 
 /* ---- the course -------------------------------------------------------------------------------*/
 
-bool lease_leads(const struct lease *l, __u64 now)
+bool kube_lease_leads(const struct kube_lease *l, __u64 now)
 {
-	return l->leads && now < l->renewed + LEASE_RENEW_MS;
+	return l->leads && now < l->renewed + KUBE_LEASE_RENEW_MS;
 }
 
-void lease_end(struct lease *l)
+void kube_lease_end(struct kube_lease *l)
 {
 	l->ending = true;
 	l->next = 0;
 }
 
-bool lease_ended(const struct lease *l)
+bool kube_lease_ended(const struct kube_lease *l)
 {
 	return l->ending && !l->leads && !l->asked;
 }
 
 /* Whether to write on what was last seen; else to read it again. */
-static bool may_write(const struct lease *l, __u64 now)
+static bool may_write(const struct kube_lease *l, __u64 now)
 {
 	if (l->missing)
 		return true;
 	return l->seen && (is_ours(l) || is_free(l, now));
 }
 
-bool lease_next(struct lease *l, __u64 now, __u64 realtime, __u32 chance, struct lease_ask *ask,
-		__u32 *wait)
+bool kube_lease_next(struct kube_lease *l, __u64 now, __u64 realtime, __u32 chance,
+		     struct kube_lease_ask *ask, __u32 *wait)
 {
-	*wait = LEASE_RETRY_MS;
-	if (l->asked || lease_ended(l))
+	*wait = KUBE_LEASE_RETRY_MS;
+	if (l->asked || kube_lease_ended(l))
 		return false;
 	if (now < l->next) {
 		*wait = (__u32)(l->next - now);
 		return false;
 	}
-	if (!lease_leads(l, now))
+	if (!kube_lease_leads(l, now))
 		l->leads = false;
 	if (l->ending && !l->leads)
 		return false;
 	l->writes = may_write(l, now);
-	kube_right_path(KUBE_RIGHT_LEASES, l->name_space,
-			l->writes && l->missing ? NULL : l->name, ask->path);
+	kube_right_path(KUBE_RIGHT_LEASES, l->name_space, l->writes && l->missing ? NULL : l->name,
+			ask->path);
 	ask->verb = !l->writes ? KUBE_GET : l->missing ? KUBE_POST : KUBE_PUT;
 	ask->body = NULL;
 	if (l->writes) {
@@ -206,18 +206,18 @@ bool lease_next(struct lease *l, __u64 now, __u64 realtime, __u32 chance, struct
 	l->asked = true;
 	l->sent = now;
 	/* the next try counts from this one's beginning, so that answers that hang leave time */
-	l->next = now + LEASE_RETRY_MS + chance % (LEASE_RETRY_MS / JITTER_PART);
+	l->next = now + KUBE_LEASE_RETRY_MS + chance % (KUBE_LEASE_RETRY_MS / JITTER_PART);
 	return true;
 }
 
-static void forget(struct lease *l, bool missing)
+static void forget(struct kube_lease *l, bool missing)
 {
 	json_object_put(l->seen);
 	l->seen = NULL;
 	l->missing = missing;
 }
 
-static void wrote(struct lease *l, __u64 now, struct json_object *body)
+static void wrote(struct kube_lease *l, __u64 now, struct json_object *body)
 {
 	if (json_object_is_type(field(body, "spec"), json_type_object)) {
 		see(l, now, body);
@@ -228,7 +228,7 @@ static void wrote(struct lease *l, __u64 now, struct json_object *body)
 	l->renewed = l->sent;
 }
 
-static void read_back(struct lease *l, __u64 now, struct json_object *body)
+static void read_back(struct kube_lease *l, __u64 now, struct json_object *body)
 {
 	see(l, now, body);
 	if (!is_ours(l))
@@ -237,7 +237,7 @@ static void read_back(struct lease *l, __u64 now, struct json_object *body)
 		l->next = now; /* at once, not after another wait */
 }
 
-void lease_answer(struct lease *l, __u64 now, int status, struct json_object *body)
+void kube_lease_answer(struct kube_lease *l, __u64 now, int status, struct json_object *body)
 {
 	bool good = status >= HTTP_GOOD && status < HTTP_ELSEWHERE;
 

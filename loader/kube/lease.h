@@ -18,18 +18,18 @@
 #include "http.h"
 #include "rights.h"
 
-#define LEASE_SECONDS	15    /* without a renewal others may take over */
-#define LEASE_RENEW_MS	10000 /* without a renewal we lead no more */
-#define LEASE_RETRY_MS	2000  /* between looks and renewals; up to a fifth more */
-#define LEASE_ANSWER_MS 5000  /* for an answer: leaves time for another try */
+#define KUBE_LEASE_SECONDS   15	   /* without a renewal others may take over */
+#define KUBE_LEASE_RENEW_MS  10000 /* without a renewal we lead no more */
+#define KUBE_LEASE_RETRY_MS  2000  /* between looks and renewals; up to a fifth more */
+#define KUBE_LEASE_ANSWER_MS 5000  /* for an answer: leaves time for another try */
 /* A record that claims more is held to this: nobody may take the Lease for years by mistake. */
-#define LEASE_SECONDS_MOST 300
+#define KUBE_LEASE_SECONDS_MOST 300
 /* "On node-1": NODE_NAME, and the instance if it is not the default one. */
-#define LEASE_HOLDER (KUBE_NAME + 64)
+#define KUBE_LEASE_HOLDER (KUBE_NAME + 64)
 
-struct lease {
+struct kube_lease {
 	char name_space[KUBE_NAME + 1], name[KUBE_NAME + 1];
-	char holder[LEASE_HOLDER]; /* who we are */
+	char holder[KUBE_LEASE_HOLDER]; /* who we are */
 
 	struct json_object *seen; /* as last read or written; NULL: not known */
 	bool missing;		  /* there is none */
@@ -45,7 +45,7 @@ struct lease {
 };
 
 /* What is to be sent. */
-struct lease_ask {
+struct kube_lease_ask {
 	enum kube_verb verb; /* GET, POST, PUT */
 	char path[KUBE_RIGHT_PATH];
 	const char *body; /* NULL: none; valid until the answer */
@@ -53,27 +53,27 @@ struct lease_ask {
 
 /* holder: unique in the cluster, and the same after a restart, which then leads on. -1 with an
  * error if a name cannot be one. */
-int lease_open(struct lease *l, const char *name_space, const char *name, const char *holder,
-	       struct poise_error *err);
-void lease_close(struct lease *l);
+int kube_lease_open(struct kube_lease *l, const char *name_space, const char *name,
+		    const char *holder, struct poise_error *err);
+void kube_lease_close(struct kube_lease *l);
 
 /*
- * True with what to send; lease_answer() must follow, within LEASE_ANSWER_MS. Else *wait says after
- * how many ms to ask again. now: CLOCK_BOOTTIME in ms, for a suspended machine leads nobody.
- * realtime: ns, for people who read the Lease. chance: any number, another each time.
+ * True with what to send; kube_lease_answer() must follow, within KUBE_LEASE_ANSWER_MS. Else *wait
+ * says after how many ms to ask again. now: CLOCK_BOOTTIME in ms, for a suspended machine leads
+ * nobody. realtime: ns, for people who read the Lease. chance: any number, another each time.
  */
-bool lease_next(struct lease *l, __u64 now, __u64 realtime, __u32 chance, struct lease_ask *ask,
-		__u32 *wait);
+bool kube_lease_next(struct kube_lease *l, __u64 now, __u64 realtime, __u32 chance,
+		     struct kube_lease_ask *ask, __u32 *wait);
 /* status 0: no answer. body: the Lease, if it is one. */
-void lease_answer(struct lease *l, __u64 now, int status, struct json_object *body);
+void kube_lease_answer(struct kube_lease *l, __u64 now, int status, struct json_object *body);
 
 /* Whether we lead now, and may write for all. */
-bool lease_leads(const struct lease *l, __u64 now);
+bool kube_lease_leads(const struct kube_lease *l, __u64 now);
 /* Who does, as far as known; "" nobody. */
-const char *lease_leader(const struct lease *l);
-/* From now on lease_next() gives it up, at once if we lead. */
-void lease_end(struct lease *l);
+const char *kube_lease_leader(const struct kube_lease *l);
+/* From now on kube_lease_next() gives it up, at once if we lead. */
+void kube_lease_end(struct kube_lease *l);
 /* Nothing is left to be given up. */
-bool lease_ended(const struct lease *l);
+bool kube_lease_ended(const struct kube_lease *l);
 
 #endif

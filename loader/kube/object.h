@@ -81,6 +81,8 @@ struct kube_service {
 	size_t externals;
 	union poise_addr *ingress; /* of status, without those of ipMode Proxy */
 	size_t ingresses;
+	bool ingress_other;	/* the status has host names, too */
+	bool ingress_ours;	/* we were the last to write it: kube_publish_wrote() */
 	union poise_addr *want; /* loadBalancerIP, and annotation KUBE_WANTED */
 	size_t wants;
 	struct poise_range *range;

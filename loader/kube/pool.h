@@ -45,8 +45,8 @@ struct kube_pool_port {
 
 /* What a Service asks for, and gets. Texts and arrays are the caller's. */
 struct kube_pool_claim {
-	struct kube_about about; /* for findings; ns and name are the last order of claims */
-	__s64 created;		 /* the older has the older right */
+	struct kube_about about;      /* for findings; ns and name are the last order of claims */
+	__s64 created;		      /* the older has the older right */
 	enum kube_pool_need need[2];  /* of IPv4, IPv6 */
 	const union poise_addr *have; /* its status says */
 	size_t haves;

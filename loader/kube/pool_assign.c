@@ -6,14 +6,15 @@
  */
 #include "pool.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "maps/hash.h"
 #include "maps/text.h"
 
-#define NONE	 UINT32_MAX
-#define FAMILIES 2
+#define NONE	     UINT32_MAX
+#define FAMILIES     2
 #define FIELD_STATUS "status.loadBalancer"
 #define FIELD_WANT   "poise.dev/addresses" /* spec.loadBalancerIP, too, is read as it */
 
@@ -317,7 +318,8 @@ static void order_families(struct kube_pool_claim *c)
 }
 
 void kube_pool_assign(const struct kube_pool *p, struct kube_pool_claim *claim, size_t claims,
-		 const union poise_addr *reserved, size_t reserves, struct kube_findings *findings)
+		      const union poise_addr *reserved, size_t reserves,
+		      struct kube_findings *findings)
 {
 	struct assigning a = {.pool = p, .claims = claims, .findings = findings};
 

@@ -18,61 +18,54 @@
 #include "http.h"
 #include "maps/abi.h"
 
-#define PUBLISH_MANAGER	   "poised"
-#define PUBLISH_ADDRESSES  8	 /* of a status; poise writes two at most */
-#define PUBLISH_AT_ONCE	   16	 /* patches under way */
-#define PUBLISH_RETRY_MS   500	 /* after the first failure; doubles */
-#define PUBLISH_RETRY_MOST 60000 /* ms */
+#define KUBE_PUBLISH_MANAGER	"poised"
+#define KUBE_PUBLISH_AT_ONCE	16    /* patches under way */
+#define KUBE_PUBLISH_RETRY_MS	500   /* after the first failure; doubles */
+#define KUBE_PUBLISH_RETRY_MOST 60000 /* ms */
 /* What the API server took shows in the cache within so long, or is sent again. */
-#define PUBLISH_SHOWS_MS 10000
+#define KUBE_PUBLISH_SHOWS_MS 10000
 
-/* What a Service's status says, and whose words those are. */
-struct publish_status {
-	union poise_addr addr[PUBLISH_ADDRESSES];
-	__u8 addrs;
-	bool other; /* host names, or more addresses */
-	bool ours;  /* we wrote it */
-};
-
-/* Reads it from a Service as the API server gives it. */
-void publish_read(struct json_object *service, struct publish_status *status);
+/* Whether we were the last to write the status of a Service, as the API server gives it. */
+bool kube_publish_wrote(struct json_object *service);
 
 /* A Service as the cache has it, and what its status should be. Texts are copied. */
-struct publish_item {
+struct kube_publish_item {
 	const char *name_space, *name;
-	const char *version; /* resourceVersion */
-	const struct publish_status *is;
-	bool ours; /* to be told by us: `want`, or nothing if wants is 0; else left, or cleared */
-	const union poise_addr *want;
+	const char *version;	    /* resourceVersion */
+	const union poise_addr *is; /* what its status says */
+	size_t iss;
+	bool is_other;		      /* ... host names, too */
+	bool is_ours;		      /* ... as we wrote it */
+	const union poise_addr *want; /* what it should say; none: nothing of ours */
 	size_t wants;
 };
 
-enum publish_act {
-	PUBLISH_LEAVE,
-	PUBLISH_SET,
-	PUBLISH_CLEAR,
+enum kube_publish_act {
+	KUBE_PUBLISH_LEAVE,
+	KUBE_PUBLISH_SET,
+	KUBE_PUBLISH_CLEAR,
 };
 
-enum publish_act publish_judge(const struct publish_item *item);
+enum kube_publish_act kube_publish_judge(const struct kube_publish_item *item);
 /* The merge patch for it, malloc'ed. */
-char *publish_body(const struct publish_item *item, enum publish_act act);
+char *kube_publish_body(const struct kube_publish_item *item, enum kube_publish_act act);
 
-struct publish;
+struct kube_publish;
 
-struct publish *publish_new(struct kube_http *http);
-void publish_free(struct publish *p);
+struct kube_publish *kube_publish_new(struct kube_http *http);
+void kube_publish_free(struct kube_publish *p);
 
 /* All Services there are, again and again: begin, each, end. */
-void publish_begin(struct publish *p);
-void publish_put(struct publish *p, const struct publish_item *item);
-void publish_end(struct publish *p);
+void kube_publish_begin(struct kube_publish *p);
+void kube_publish_put(struct kube_publish *p, const struct kube_publish_item *item);
+void kube_publish_end(struct kube_publish *p);
 
 /* Sends what is due, if we lead. now: ms, CLOCK_MONOTONIC. Returns after how many ms to call it
  * again; UINT32_MAX: not before something else happens. */
-__u32 publish_tick(struct publish *p, __u64 now, bool leads);
+__u32 kube_publish_tick(struct kube_publish *p, __u64 now, bool leads);
 /* Services whose status is not yet as it should be. */
-size_t publish_pending(const struct publish *p);
+size_t kube_publish_pending(const struct kube_publish *p);
 /* The last patch that failed, for people; code NONE: none since one went through. */
-const struct poise_error *publish_fault(const struct publish *p);
+const struct poise_error *kube_publish_fault(const struct kube_publish *p);
 
 #endif
