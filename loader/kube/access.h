@@ -50,9 +50,9 @@ struct kube_access *kube_access_parse(const char *path, const char *text, size_t
 				      struct poise_error *err);
 void kube_access_free(struct kube_access *a);
 
-/* The token as it is now, valid until the next call; NULL without an error: there is none, a
- * certificate speaks for us. A file that cannot be read any more leaves the token as it was. */
-const char *kube_access_token(struct kube_access *a, struct poise_error *err);
+/* The token as it is now, valid until the next call; NULL: there is none, a certificate speaks for
+ * us. A file that cannot be read any more leaves the token as it was. */
+const char *kube_access_token(struct kube_access *a);
 /* The server did not take the token: the next call reads the file whatever its date says. */
 void kube_access_doubt(struct kube_access *a);
 
