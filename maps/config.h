@@ -348,6 +348,10 @@ struct config_summary {
 };
 int config_apply(struct config *live, const struct config *file, unsigned int flags,
 		 struct config_summary *sum, struct poise_error *err);
+/* The same for what another owner wants: it takes over nothing of others, whose services of the
+ * same name are a conflict. Of a part of live (instance_load_service), file is that service. */
+int config_apply_as(struct config *live, const struct config *file, __u8 owner, unsigned int flags,
+		    struct config_summary *sum, struct poise_error *err);
 
 /*
  * Line-wise difference in words, a line a difference, through emit (may be NULL); returns their

@@ -6,6 +6,7 @@
  * Owners: the file replaces what it owns. A service made by hand becomes the file's, with all that
  * is in it, once the file names it: that is how `save`, an edit, and `apply` fit together. What the
  * file does not name stays if somebody else made it, and what Kubernetes made is never the file's.
+ * What Kubernetes wants is applied likewise, but it takes nothing over from anybody.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 struct applier {
 	struct config *work;
 	const struct config *file;
+	__u8 owner; /* whose `file` is */
 	bool merge;
 	__u64 now; /* CLOCK_REALTIME, ns */
 	struct config_summary *sum;
@@ -28,28 +30,43 @@ struct applier {
 
 /* ---- what goes --------------------------------------------------------------------------------*/
 
+/* Whether what this one owns may become a->owner's. */
+static bool may_take(const struct applier *a, __u8 owner)
+{
+	if (owner == a->owner)
+		return true;
+	if (owner == POISE_OWNER_KUBERNETES)
+		poise_fail(a->err, POISE_E_CONFLICT, "is kept by Kubernetes");
+	else if (a->owner == POISE_OWNER_KUBERNETES)
+		poise_fail(a->err, POISE_E_CONFLICT, "is not kept by Kubernetes");
+	else
+		return true;
+	return false;
+}
+
 /* The service and all that is in it turn to the file's; what the file lacks then goes. */
 static void adopt(struct applier *a, struct config_service *svc)
 {
-	if (svc->conf.r.owner == POISE_OWNER_FILE)
+	if (svc->conf.r.owner == a->owner)
 		return;
-	svc->conf.r.owner = POISE_OWNER_FILE;
+	svc->conf.r.owner = a->owner;
 	for (size_t i = 0; i < svc->conf.listeners; i++)
-		svc->conf.listener[i].owner = POISE_OWNER_FILE;
+		svc->conf.listener[i].owner = a->owner;
 	for (size_t i = 0; i < svc->members; i++)
-		svc->member[i].conf.r.owner = POISE_OWNER_FILE;
+		svc->member[i].conf.r.owner = a->owner;
 	a->sum->adopted++;
 }
 
 /* Returns whether any listener went. */
-static bool drop_listeners(struct config_service *svc, const struct config_service *want)
+static bool drop_listeners(const struct applier *a, struct config_service *svc,
+			   const struct config_service *want)
 {
 	bool dropped = false;
 
 	for (size_t i = svc->conf.listeners; i-- > 0;) {
 		struct poise_listener_conf l = svc->conf.listener[i];
 
-		if (l.owner != POISE_OWNER_FILE || config_listener_at(want, &l) >= 0)
+		if (l.owner != a->owner || config_listener_at(want, &l) >= 0)
 			continue;
 		config_unlisten(svc, &l, NULL);
 		dropped = true;
@@ -63,7 +80,7 @@ static void drop_members(struct applier *a, struct config_service *svc,
 	for (size_t i = svc->members; i-- > 0;) {
 		struct config_member *m = &svc->member[i];
 
-		if (m->conf.r.owner != POISE_OWNER_FILE || config_member_leaving(m) ||
+		if (m->conf.r.owner != a->owner || config_member_leaving(m) ||
 		    config_member_at(want, &m->conf.addr, m->conf.port))
 			continue;
 		config_member_leave(svc, m, a->now);
@@ -77,8 +94,7 @@ static void drop_services(struct applier *a)
 	for (size_t i = a->work->services; i-- > 0;) {
 		struct config_service *svc = a->work->service[i];
 
-		if (svc->conf.r.owner != POISE_OWNER_FILE ||
-		    config_service_named(a->file, svc->conf.name))
+		if (svc->conf.r.owner != a->owner || config_service_named(a->file, svc->conf.name))
 			continue;
 		a->sum->services_removed++;
 		a->sum->backends_removed += (unsigned int)config_members_in(svc);
@@ -115,7 +131,7 @@ static int apply_member(struct applier *a, struct config_service *svc,
 		m->conf.since = a->now;
 		a->sum->backends_added++;
 	}
-	m->conf.r.owner = POISE_OWNER_FILE;
+	m->conf.r.owner = a->owner;
 	m->line = want->line;
 	m->admin_said = want->admin_said;
 	changed = take_options(OPTION_BACKEND, &m->conf, &want->conf, "admin");
@@ -138,11 +154,13 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 		int at = config_listener_at(svc, &want->conf.listener[i]);
 
 		if (at >= 0) {
-			svc->conf.listener[at].owner = POISE_OWNER_FILE;
+			svc->conf.listener[at].owner = a->owner;
 			continue;
 		}
 		if (config_listen(a->work, svc, &want->conf.listener[i], a->err))
 			return -1;
+		at = config_listener_at(svc, &want->conf.listener[i]);
+		svc->conf.listener[at].owner = a->owner;
 		*changed = true;
 	}
 	*changed |= take_options(OPTION_SERVICE, svc, want, NULL);
@@ -166,19 +184,18 @@ static int prepare_service(struct applier *a, const struct config_service *want,
 	*comes = !svc;
 	*changed = false;
 	if (!svc) {
-		svc = config_service_add(a->work, want->conf.name, POISE_OWNER_FILE, a->err);
+		svc = config_service_add(a->work, want->conf.name, a->owner, a->err);
 		if (!svc)
 			return -1;
 		svc->conf.created = a->now;
 	}
-	if (svc->conf.r.owner == POISE_OWNER_KUBERNETES) {
-		poise_fail(a->err, POISE_E_CONFLICT, "is kept by Kubernetes");
+	if (!may_take(a, svc->conf.r.owner)) {
 		poise_error_remedy(a->err, "change its Service there, or name this one otherwise");
 		return poise_error_about(a->err, "service \"%s\"", want->conf.name);
 	}
 	adopt(a, svc);
 	if (!a->merge) {
-		*changed = drop_listeners(svc, want);
+		*changed = drop_listeners(a, svc, want);
 		drop_members(a, svc, want);
 	}
 	return 0;
@@ -241,11 +258,9 @@ static int apply_address(struct applier *a, const struct config_address *want)
 	char text[POISE_ADDR_TEXT];
 
 	a->err->line = want->line;
-	if (now && now->conf.r.owner == POISE_OWNER_KUBERNETES) {
-		poise_fail(a->err, POISE_E_CONFLICT, "is kept by Kubernetes");
+	if (!comes && !may_take(a, now->conf.r.owner))
 		return poise_error_about(a->err, "address %s",
 					 poise_format_addr(&want->conf.addr, text, sizeof(text)));
-	}
 	now = config_address_add(a->work, &want->conf.addr, a->err);
 	if (!now)
 		return -1;
@@ -256,9 +271,9 @@ static int apply_address(struct applier *a, const struct config_address *want)
 		a->sum->addresses_added++;
 	else if (changed)
 		a->sum->addresses_changed++;
-	if (!comes && now->conf.r.owner != POISE_OWNER_FILE)
+	if (!comes && now->conf.r.owner != a->owner)
 		a->sum->adopted++;
-	now->conf.r.owner = POISE_OWNER_FILE;
+	now->conf.r.owner = a->owner;
 	return config_address_device(now, want->conf.device, a->err);
 }
 
@@ -270,7 +285,7 @@ static int apply_addresses(struct applier *a)
 	for (size_t i = 0; i < a->work->addresses && !a->merge; i++) {
 		struct config_address *now = &a->work->address[i];
 
-		if (now->conf.r.owner != POISE_OWNER_FILE || config_address_leaving(now) ||
+		if (now->conf.r.owner != a->owner || config_address_leaving(now) ||
 		    config_address_at(a->file, &now->conf.addr))
 			continue;
 		config_address_leave(now);
@@ -285,7 +300,7 @@ static int check_whole(struct applier *a, const struct config *live, unsigned in
 	size_t owned = 0;
 
 	for (size_t i = 0; i < live->services; i++)
-		owned += live->service[i]->conf.r.owner == POISE_OWNER_FILE;
+		owned += live->service[i]->conf.r.owner == a->owner;
 	if (owned && !file->services && !(flags & (CONFIG_APPLY_MERGE | CONFIG_APPLY_EMPTY))) {
 		poise_fail(a->err, POISE_E_CONFLICT,
 			   "lists no service: applying it would remove %zu", owned);
@@ -330,10 +345,17 @@ static void replace(struct config *live, struct config *work)
 int config_apply(struct config *live, const struct config *file, unsigned int flags,
 		 struct config_summary *sum, struct poise_error *err)
 {
+	return config_apply_as(live, file, POISE_OWNER_FILE, flags, sum, err);
+}
+
+int config_apply_as(struct config *live, const struct config *file, __u8 owner, unsigned int flags,
+		    struct config_summary *sum, struct poise_error *err)
+{
 	struct config_summary counted = {0};
 	struct poise_error mine = {0};
 	struct applier a = {
 		.file = file,
+		.owner = owner,
 		.merge = flags & CONFIG_APPLY_MERGE,
 		.now = clock_realtime(),
 		.sum = &counted,

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What Kubernetes wants, applied to what is live: it has what it owns, and nothing of the file's or
+ * a hand's; also of one service alone.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "maps/config.h"
+#include "maps/instance.h"
+
+#define WEB                                                                                        \
+	"  - { name: web, forward: l2, listen: \"192.0.2.1:80\", backends: [ 10.0.0.1, 10.0.0.2 "  \
+	"] }\n"
+#define MAIL "  - { name: mail, forward: l2, listen: \"192.0.2.2:25\", backends: [ 10.0.1.1 ] }\n"
+
+static struct config *parse(const char *text)
+{
+	struct poise_error err = {0};
+	struct config *cfg = config_parse("f.yaml", text, strlen(text), &err);
+
+	cr_assert(cfg, "%s", err.message);
+	return cfg;
+}
+
+static int apply_as(enum poise_owner owner, struct config *live, const char *text,
+		    struct config_summary *sum, struct poise_error *err)
+{
+	struct config *want = parse(text);
+	int rc = config_apply_as(live, want, (__u8)owner, CONFIG_APPLY_EMPTY, sum, err);
+
+	config_free(want);
+	return rc;
+}
+
+static struct config *live_from(enum poise_owner owner, const char *text)
+{
+	struct config *live = config_new();
+
+	cr_assert_eq(apply_as(owner, live, text, NULL, NULL), 0);
+	return live;
+}
+
+Test(apply_as, all_of_it_is_the_owners)
+{
+	struct config *live = live_from(POISE_OWNER_KUBERNETES, "services:\n" WEB);
+	const struct config_service *web = config_service_named(live, "web");
+
+	cr_assert_eq(web->conf.r.owner, POISE_OWNER_KUBERNETES);
+	cr_assert_eq(web->conf.listener[0].owner, POISE_OWNER_KUBERNETES);
+	cr_assert_eq(web->member[0].conf.r.owner, POISE_OWNER_KUBERNETES);
+	config_free(live);
+}
+
+Test(apply_as, each_has_its_own)
+{
+	struct config *live = live_from(POISE_OWNER_FILE, "services:\n" WEB);
+	struct config_summary sum;
+
+	cr_assert_eq(apply_as(POISE_OWNER_KUBERNETES, live, "services:\n" MAIL, &sum, NULL), 0);
+	cr_assert_eq(sum.services_added, 1);
+	cr_assert_eq(sum.services_removed, 0);
+	cr_assert_eq(apply_as(POISE_OWNER_KUBERNETES, live, "", &sum, NULL), 0);
+	cr_assert_eq(sum.services_removed, 1);
+	cr_assert(config_service_named(live, "web"));
+	cr_assert_not(config_service_named(live, "mail"));
+	config_free(live);
+}
+
+static void expect_conflict(enum poise_owner has, enum poise_owner wants, const char *why)
+{
+	struct config *live = live_from(has, "services:\n" WEB);
+	struct poise_error err = {0};
+
+	cr_expect_eq(apply_as(wants, live, "services:\n" WEB, NULL, &err), -1);
+	cr_expect_eq(err.code, POISE_E_CONFLICT);
+	cr_expect_str_eq(err.message, why);
+	cr_expect_eq(config_service_named(live, "web")->conf.r.owner, has);
+	config_free(live);
+}
+
+Test(apply_as, nothing_is_taken_over)
+{
+	expect_conflict(POISE_OWNER_FILE, POISE_OWNER_KUBERNETES, "is not kept by Kubernetes");
+	expect_conflict(POISE_OWNER_HAND, POISE_OWNER_KUBERNETES, "is not kept by Kubernetes");
+	expect_conflict(POISE_OWNER_KUBERNETES, POISE_OWNER_FILE, "is kept by Kubernetes");
+}
+
+/* As the thread that follows the API server does after a change of one service's backends. */
+Test(apply_as, one_service_beside_others)
+{
+	struct config_limits limits = {.services = 4,
+				       .backends = 16,
+				       .listeners = 8,
+				       .flow_slots = 64,
+				       .table_slots = 65536,
+				       .paths = 4};
+	struct instance *i = instance_anonymous(&limits);
+	struct poise_error err = {0};
+	struct config *live, *want;
+
+	cr_assert_eq(instance_lock(i, &err), 0);
+	cr_assert_eq(instance_load(i, &live, &err), 0);
+	cr_assert_eq(apply_as(POISE_OWNER_KUBERNETES, live, "services:\n" WEB MAIL, NULL, &err), 0);
+	cr_assert_eq(instance_commit(i, live, NULL, &err), 0, "%s", err.message);
+	config_free(live);
+
+	want = parse("services:\n  - { name: web, forward: l2, listen: \"192.0.2.1:80\", "
+		     "backends: [ 10.0.0.3 ] }\n");
+	cr_assert_eq(instance_load_service(i, "web", &live, &err), 0);
+	cr_assert_eq(
+		config_apply_as(live, want, POISE_OWNER_KUBERNETES, CONFIG_APPLY_EMPTY, NULL, &err),
+		0);
+	cr_assert_eq(instance_commit(i, live, NULL, &err), 0, "%s", err.message);
+	config_free(want);
+	config_free(live);
+
+	cr_assert_eq(instance_load(i, &live, &err), 0);
+	cr_assert_eq(live->services, 2);
+	cr_assert_eq(config_members_in(config_service_named(live, "web")), 1);
+	cr_assert_eq(config_members_in(config_service_named(live, "mail")), 1);
+	config_free(live);
+	instance_unlock(i);
+	instance_close(i);
+}
