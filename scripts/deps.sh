@@ -28,7 +28,6 @@ bpftool:bpftool
 /usr/include/uv.h:libuv1-dev
 /usr/include/curl/curl.h:libcurl4-openssl-dev
 /usr/include/pcre2.h:libpcre2-dev
-/usr/include/microhttpd.h:libmicrohttpd-dev
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
 dnsmasq:dnsmasq-base

@@ -36,7 +36,7 @@ struct kube_times {
 #define KUBE_VERSION	 1024  /* bytes of a resourceVersion: opaque, in truth some twenty */
 #define KUBE_CONTINUE	 16384 /* bytes of a list's `continue` */
 #define KUBE_SILENT	 3 /* watches without a word, before a list tells whether that is true */
-#define KUBE_REFUSALS	 5 /* failed watches in a row, before a list is tried in their stead */
+#define KUBE_REFUSALS	 5 /* such answers in a row, before a list is tried instead of a watch */
 #define KUBE_RETRY_AFTER 60000 /* ms that a server may tell us to wait */
 
 enum kube_step {
@@ -61,6 +61,7 @@ struct kube_course {
 	__u32 failures;	     /* in a row */
 	__u32 silent;	     /* watches in a row that told nothing */
 	__u32 refused;	     /* watches in a row that failed */
+	__u32 answered;	     /* of those, with an answer */
 	bool whole;	     /* ask for the list without pages: a `continue` expired */
 	bool synced;	     /* a list was complete */
 	bool doubt_token;    /* the token was not taken: read it again */

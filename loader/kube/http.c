@@ -50,6 +50,11 @@ void kube_http_free(struct kube_http *h)
 	free(h);
 }
 
+struct kube_access *kube_http_access(const struct kube_http *h)
+{
+	return h->access;
+}
+
 static char *copied(const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;

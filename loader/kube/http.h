@@ -17,7 +17,6 @@
 #define KUBE_ANSWER_MOST (1u << 20) /* bytes that are kept of an answer: any one object fits */
 #define KUBE_TIMEOUT	 10000	    /* ms for an answer, unless said otherwise */
 #define KUBE_CONNECT	 5000	    /* ms of those to be connected, TLS included */
-#define KUBE_PATH	 32768	    /* bytes of a path with its query; `continue` is in it */
 
 enum kube_verb {
 	KUBE_GET,
@@ -31,8 +30,8 @@ enum kube_verb {
 enum kube_end {
 	KUBE_END_WHOLE, /* an answer to its end, whatever its status */
 	KUBE_END_CUT,	/* it broke off: the server went down */
-	KUBE_END_LATE,	/* not ended in time */
-	KUBE_END_NONE,	/* no answer: not connected, not trusted */
+	KUBE_END_LATE,	/* it began, and was not at its end in time */
+	KUBE_END_NONE,	/* no answer: not connected, not trusted, not in time */
 	KUBE_END_AWRY,	/* no HTTP, no JSON where that is due, or too large */
 };
 
@@ -57,10 +56,12 @@ struct kube_request {
 	const char *body; /* JSON; NULL: none */
 	__u32 timeout;	  /* ms for all of it; 0: KUBE_TIMEOUT */
 
+	/* A good answer has begun; its body may come much later. NULL: no matter. */
+	void (*begun)(void *ctx);
 	/* Takes the body of a good answer as it comes, in pieces of any size; false: enough, and
 	 * the request ends AWRY. NULL: it is collected. */
 	bool (*piece)(void *ctx, const char *data, size_t length);
-	/* How it ended; may send the next one. The answer is gone when this returns. */
+	/* How it ended; may send the next one. Call and answer are gone when this returns. */
 	void (*done)(void *ctx, const struct kube_answer *answer);
 	void *ctx;
 };
@@ -72,10 +73,11 @@ struct kube_call; /* a request under way */
 struct kube_http *kube_http_new(struct kube_access *access);
 /* What is under way is dropped; nobody is told. */
 void kube_http_free(struct kube_http *h);
+struct kube_access *kube_http_access(const struct kube_http *h);
 
 /* Request and texts are copied. It begins with the next turn; done() is never called from here. */
 struct kube_call *kube_http_send(struct kube_http *h, const struct kube_request *request);
-/* Drops it; done() is not called. Not from within its own piece(). */
+/* Drops it; done() is not called. Not from within begun() or piece() of any request. */
 void kube_http_drop(struct kube_call *c);
 
 /* Does what there is to do, after waiting at most ms for it. */

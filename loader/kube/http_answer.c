@@ -33,10 +33,13 @@ size_t call_on_head(char *data, size_t one, size_t length, void *ctx)
 {
 	struct kube_call *c = ctx;
 
-	(void)data;
 	(void)one;
 	c->head += length;
 	c->awry |= c->head > KUBE_HEAD;
+	/* The line that ends them. */
+	if (length && (data[0] == '\r' || data[0] == '\n') && c->request.begun &&
+	    is_good(status_of(c)))
+		c->request.begun(c->request.ctx);
 	return c->awry ? 0 : length;
 }
 
@@ -77,7 +80,7 @@ static enum kube_end end_of(const struct kube_call *c, CURLcode code, long statu
 	case CURLE_OK:
 		/* Errors need not be JSON; what was asked for is. */
 		return c->awry && is_good(status) ? KUBE_END_AWRY : KUBE_END_WHOLE;
-	case CURLE_OPERATION_TIMEDOUT: return KUBE_END_LATE;
+	case CURLE_OPERATION_TIMEDOUT: return status ? KUBE_END_LATE : KUBE_END_NONE;
 	case CURLE_WRITE_ERROR:
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL: return KUBE_END_AWRY;
