@@ -56,7 +56,7 @@ TESTS	:= $(UNIT) $(FUZZ) $(DATAPATH) $(E2E) $(VM)
 C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench bench/* tests/*))
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
-.PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-vm test-asan tests
+.PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-kube test-vm test-asan tests
 .PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
 .PHONY: bench bench-smoke bench-baseline
 .PHONY: FORCE
@@ -188,6 +188,7 @@ RUN_DATAPATH = -t 900 $(DATAPATH)
 RUN_E2E	     = -t 900 $(E2E)
 RUN_DOCS     = -t 900 $(wildcard tests/docs/run)
 RUN_BENCH    = -t 900 bench/test
+RUN_KUBE     = -t 900 tests/kube/conformance
 RUN_VM	     = -t 3600 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
@@ -218,7 +219,7 @@ CPUS := $(shell nproc 2>/dev/null || echo 1)
 JOBS ?= $(CPUS)
 run-tests: $(TESTED)
 	@B=$(B) tests/run $(subst tests/vm/run,-b tests/vm/run,$(RUN_VM)) \
-		-j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) -j 1 $(RUN_E2E) $(RUN_DOCS) $(RUN_BENCH)
+		-j $(JOBS) $(RUN_UNIT) $(RUN_DATAPATH) -j 1 $(RUN_E2E) $(RUN_DOCS) $(RUN_BENCH) $(RUN_KUBE)
 
 test-unit: $(UNIT) $(FUZZ) ## Pure C: no kernel, no privileges
 	@B=$(B) tests/run $(RUN_UNIT)
@@ -236,6 +237,9 @@ test-e2e: all lab man $(E2E) $(BENCHED) $(CHAIN) ## Namespaces, real servers, re
 
 test-docs: all lab man ## The command blocks of README and the man pages
 	@B=$(B) tests/run $(RUN_DOCS)
+
+test-kube: ## Is the test API server as a real one: foreign clients, and what it does to them
+	@B=$(B) tests/run $(RUN_KUBE)
 
 test-vm: VM_TESTS = $(VM_ALL)
 test-vm: all tests ## Debian's 6.1 and 6.12 kernels, booted in QEMU

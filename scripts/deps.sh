@@ -33,6 +33,9 @@ nginx:nginx-light
 dnsmasq:dnsmasq-base
 openssl:openssl
 /usr/lib/python3/dist-packages/grpc/__init__.py:python3-grpcio
+kubectl:kubernetes-client
+/usr/lib/python3/dist-packages/kubernetes/__init__.py:python3-kubernetes
+/usr/lib/python3/dist-packages/yaml/__init__.py:python3-yaml
 bird:bird2
 ip:iproute2
 ethtool:ethtool

@@ -14,6 +14,7 @@ from .watch import Watchers
 from .wire import Manners
 
 TOKEN_SECONDS = 3600
+FOREVER = 10 * 365 * 86400
 
 
 def _url(scheme, server):
@@ -41,7 +42,8 @@ class Lab:
         tls.make(self.directory, [place[0] for place in (secure, plain) if place])
         self.access = Access(self.directory, self._rules)
         self.access.rotate(TOKEN_SECONDS, 0)
-        users = {"admin": {"token": self.access.issue(self.access.admin, 10 * 365 * 86400)},
+        users = {"admin": {"token": self.access.issue(self.access.admin, FOREVER)},
+                 "poise-token": {"token": self.access.issue(self.access.poise, FOREVER)},
                  "poise": {"tokenFile": os.path.abspath(
                      os.path.join(self.directory, "serviceaccount", "token"))}}
         for place, scheme, name in ((secure, "https", "kubeconfig"),
