@@ -4,7 +4,9 @@ import http.client
 import json
 import os
 import re
+import select
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -46,6 +48,9 @@ class Raw:
 
     def __init__(self, address, path):
         self._socket = socket.create_connection(address, SOON)
+        self.ask(path)
+
+    def ask(self, path):
         self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
 
     def until(self, text):
@@ -68,16 +73,9 @@ class Raw:
             pass
         return had
 
-    def pieces(self, text):
-        """The sizes of what single reads give, until the text is there."""
-        had, sizes = b"", []
-        while text not in had:
-            more = self._socket.recv(65536)
-            had += more
-            sizes.append(len(more))
-            if not more:
-                raise AssertionError(f"the connection ended before {text!r} came")
-        return sizes
+    def silent(self, seconds):
+        """True if nothing comes for so long."""
+        return not select.select([self._socket], [], [], seconds)[0]
 
     def close(self):
         self._socket.close()
@@ -149,6 +147,20 @@ class Api:
 
     def get(self, path, **headers):
         return self.ask("GET", path, **headers)
+
+    def secure(self, path, token=None, certificate=None):
+        """A GET over TLS."""
+        url = urllib.parse.urlsplit(self.read("kubeconfig.url").strip())
+        tls = ssl.create_default_context(cafile=self.path("ca.crt"))
+        if certificate:
+            tls.load_cert_chain(self.path(f"{certificate}.crt"), self.path(f"{certificate}.key"))
+        connection = http.client.HTTPSConnection(url.hostname, url.port, context=tls, timeout=SOON)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+            answer = connection.getresponse()
+            return Reply(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
 
     def raw(self, path):
         return Raw(self.address, path)

@@ -59,9 +59,19 @@ def rules_of(objects):
     return rules
 
 
+def account_of(objects):
+    """(namespace, name) of the ServiceAccount among them, poise's own if there is none."""
+    for obj in objects:
+        if obj.get("kind") == "ServiceAccount":
+            return obj["metadata"].get("namespace", "default"), obj["metadata"]["name"]
+    return "poise", "poise"
+
+
 class Access:
-    def __init__(self, directory, rules=None, namespace="poise", account="poise"):
+    def __init__(self, directory, objects):
         self.directory = directory
+        namespace, account = account_of(objects)
+        rules = rules_of(objects)
         self.admin = User("kubernetes-admin", EVERYTHING)
         self.poise = User(ACCOUNT.format(namespace, account), rules or SUFFICES)
         self.nobody = User("system:anonymous", [])

@@ -65,8 +65,8 @@ class Api:
         aim = target(words)
         if aim is None:
             self.access.check_path(user, request.method, request.path)
-            await self.faults.meet(answer, "path", None, user.name)
-            await discovery.serve(request, words, answer, self.port)
+            if not await self.faults.meet(answer, "path", None, user.name):
+                await discovery.serve(request, words, answer, self.port)
             return
         verb = (COLLECTION if aim.name is None else ITEM).get(request.method)
         if verb == "list" and request.asks_for("watch"):
@@ -74,7 +74,8 @@ class Api:
         if verb is None:
             raise status.not_allowed()
         said.update(verb=verb, resource=aim.kind.plural + (f"/{aim.sub}" if aim.sub else ""))
-        await self.faults.meet(answer, verb, said["resource"], user.name)
+        if await self.faults.meet(answer, verb, said["resource"], user.name):
+            return
         self.access.check(user, verb, aim.kind, aim.sub, aim.namespace, aim.name)
         if verb == "watch":
             await self.watchers.serve(aim.kind, aim.namespace, request.query, user.name, answer)

@@ -6,9 +6,10 @@ import json
 import os
 import time
 
-from . import objects
+from . import objects, status, watch
+from . import patch as patches
 from .faults import Fault
-from .kinds import BY_PLURAL, of_object
+from .kinds import BY_PLURAL, KINDS, of_object
 from .load import churn, populate
 from .pods import Pods
 
@@ -92,10 +93,9 @@ async def raw(lab, words):
 
 @command("RESOURCE[/status]/NAMESPACE/NAME JSON", "merges a JSON merge patch into an object")
 async def merge(lab, words):
-    from . import patch  # the name is a command's here
     kind, sub, namespace, name = place(words[0])
     old = lab.cluster.get(kind, namespace, name)
-    lab.cluster.update(kind, old, patch.merge(old.copy(), json.loads(words[1])), sub)
+    lab.cluster.update(kind, old, patches.merge(old.copy(), json.loads(words[1])), sub)
 
 
 @command("RESOURCE/NAMESPACE/NAME...", "deletes objects")
@@ -187,26 +187,43 @@ async def churn_(lab, words):
 # ---- faults --------------------------------------------------------------------------------------
 
 
-@command("CODE [for=SECONDS] [times=N] [retry-after=S] [verb=V] [resource=R] [user=U]",
-         "answers requests with a code")
-async def answer(lab, words):
-    words, said = options(words)
+def add_fault(lab, how, said):
     seconds, times = said.get("for"), said.get("times")
-    lab.faults.add(Fault(0 if words[0] == "hang" else int(words[0]), said.get("retry-after"),
-                         None if seconds is None else float(seconds),
+    lab.faults.add(Fault(how, said.get("retry-after"), None if seconds is None else float(seconds),
                          None if times is None else int(times), verb=said.get("verb"),
                          resource=said.get("resource"), user=said.get("user")))
 
 
-@command("[for=SECONDS] [times=N] [verb=V] [resource=R] [user=U]",
-         "takes requests and never answers: a watch begins and says nothing")
+WHICH = "[for=SECONDS] [times=N] [verb=V] [resource=R] [user=U]"
+
+
+@command(f"CODE [retry-after=S] {WHICH}", "answers requests with a code")
+async def answer(lab, words):
+    words, said = options(words)
+    add_fault(lab, int(words[0]), said)
+
+
+@command(WHICH, "takes requests and never answers: a watch begins and says nothing")
 async def hang(lab, words):
-    await answer(lab, ["hang", *words])
+    add_fault(lab, Fault.HANG, options(words)[1])
+
+
+@command(WHICH, "closes the connection instead of answering")
+async def reset(lab, words):
+    add_fault(lab, Fault.RESET, options(words)[1])
+
+
+@command(f"{WHICH} TEXT", "answers requests with code 200 and that text")
+async def garble(lab, words):
+    known = ("for=", "times=", "verb=", "resource=", "user=")
+    said = [word for word in words if word.startswith(known)]
+    add_fault(lab, " ".join(word for word in words if word not in said), options(said)[1])
 
 
 @command("", "ends every fault and every way of cutting")
 async def heal(lab, _):
     lab.faults.clear()
+    lab.watchers.freeze(None, False)
     lab.manners.split, lab.manners.drip = 0, None
 
 
@@ -242,9 +259,29 @@ async def compact(lab, _):
     lab.cluster.store.compact()
 
 
+@command("N", "dies, and is back with versions N before the newest, as from a restored backup")
+async def rewind(lab, words):
+    await lab.down()
+    lab.cluster.store.rewind(int(words[0]))
+    await lab.up()
+
+
 @command("RESOURCE LINE", "sends watchers a line as it is")
 async def emit(lab, words):
     lab.watchers.send(kind_of(words[0]), " ".join(words[1:]).encode())
+
+
+@command("CODE [RESOURCE]", "an ERROR event to watchers, whose stream then ends")
+async def error(lab, words):
+    kinds = [kind_of(words[1])] if len(words) > 1 else KINDS
+    for kind in kinds:
+        lab.watchers.send(kind, watch.error(status.by_code(int(words[0]))).rstrip())
+        lab.watchers.end(kind)
+
+
+@command("[RESOURCE]", "watches that there are say nothing until heal, like a network that lost them")
+async def freeze(lab, words):
+    lab.watchers.freeze(kind_of(words[0]) if words else None, True)
 
 
 @command("[RESOURCE]", "ends watches as their time-out does")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What goes wrong with requests, until a time or for a number of them: answers of a server in trouble,
-or none."""
+answers that are none, no answer."""
 import asyncio
 import time
 
@@ -8,10 +8,13 @@ from . import status
 
 
 class Fault:
-    """`code` is answered, 0: nothing ever. Of `only`, what is not None must be as the request's."""
+    """What is done instead of what was asked: a code is answered (a number), or HANG, RESET, or the
+    text itself with code 200. Of `only`, what is not None must be as the request's."""
 
-    def __init__(self, code, retry_after=None, seconds=None, times=None, **only):
-        self.code, self.retry_after, self.times = code, retry_after, times
+    HANG, RESET = "hang", "reset"
+
+    def __init__(self, how, retry_after=None, seconds=None, times=None, **only):
+        self.how, self.retry_after, self.times = how, retry_after, times
         self.until = None if seconds is None else time.monotonic() + seconds
         self.only = {name: value for name, value in only.items() if value is not None}
 
@@ -35,16 +38,23 @@ class Faults:
         self._faults = []
 
     async def meet(self, answer, verb, resource, user):
-        """Refuses, hangs until the client leaves, or does nothing."""
+        """Refuses, answers something else (True), hangs until the client leaves, or does nothing."""
         self._faults = [fault for fault in self._faults if not fault.over()]
         for fault in self._faults:
             if not fault.meets(verb=verb, resource=resource, user=user):
                 continue
             if fault.times is not None:
                 fault.times -= 1
-            if fault.code == 0:
+            if isinstance(fault.how, int):
+                raise status.by_code(fault.how, fault.retry_after)
+            if fault.how == Fault.HANG:
                 await self._hang(answer, verb)
-            raise status.by_code(fault.code, fault.retry_after)
+            if fault.how == Fault.RESET:
+                answer.wire.break_off(False)
+                raise ConnectionResetError("as was told")
+            await answer.send(200, fault.how.encode())
+            return True
+        return False
 
     async def _hang(self, answer, verb):
         """A watch begins (200) and says nothing; anything else is not even answered."""

@@ -23,14 +23,14 @@ def _url(scheme, server):
 
 
 class Lab:
-    def __init__(self, directory, history, rules):
+    def __init__(self, directory, history, roles):
         os.makedirs(directory, exist_ok=True)
         self.directory = directory
         self.cluster = Cluster(history)
         self.watchers = Watchers(self.cluster.store)
         self.manners = Manners()
         self.faults = Faults()
-        self._rules = rules
+        self._roles = roles
         self._log = open(os.path.join(directory, "requests"), "w", encoding="utf-8", buffering=1)
         self._servers = []
         self._control = None
@@ -40,7 +40,7 @@ class Lab:
         """Listens with TLS, without it, or both; each (address, port) or None. Writes what clients
         need into the directory."""
         tls.make(self.directory, [place[0] for place in (secure, plain) if place])
-        self.access = Access(self.directory, self._rules)
+        self.access = Access(self.directory, self._roles)
         self.access.rotate(TOKEN_SECONDS, 0)
         users = {"admin": {"token": self.access.issue(self.access.admin, FOREVER)},
                  "poise-token": {"token": self.access.issue(self.access.poise, FOREVER)},

@@ -137,6 +137,13 @@ class Store:
         for shelf in self.shelves.values():
             shelf.floor = self.revision
 
+    def rewind(self, revisions):
+        """Back in the counting, as after a restored backup; the objects stay. Of what was after that
+        nobody knows anything."""
+        self.revision -= revisions
+        for shelf in self.shelves.values():
+            shelf.log, shelf.floor, shelf.lost = [], self.revision, 0
+
     def news(self):
         """A future that is done at the next change of anything."""
         if self._news is None or self._news.done():

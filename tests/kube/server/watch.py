@@ -52,7 +52,7 @@ class Stream:
 
     def __init__(self, kind, user, scope):
         self.kind, self.user, self.scope = kind, user, scope
-        self.ended = False
+        self.ended = self.frozen = False
         self.verbatim = []
         self._poked = asyncio.get_running_loop().create_future()
 
@@ -80,6 +80,11 @@ class Watchers:
         """Ends streams as their timeoutSeconds does."""
         for stream in self.of(kind):
             stream.ended = True
+            stream.poke()
+
+    def freeze(self, kind, frozen):
+        for stream in self.of(kind):
+            stream.frozen = frozen
             stream.poke()
 
     def send(self, kind, data):
@@ -132,6 +137,9 @@ class Watchers:
         wants_marks = query.get("allowWatchBookmarks") in ("true", "1")
         while not gone.done():
             news, poked = self.store.news(), stream.poked()
+            if stream.frozen:
+                await asyncio.wait({poked, gone}, return_when=asyncio.FIRST_COMPLETED)
+                continue
             if at < shelf.lost:
                 break  # too slow a reader: the real one gives up, too
             events = shelf.since(at)
