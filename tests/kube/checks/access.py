@@ -20,12 +20,12 @@ def nobody(api):
 
 
 def rights(api):
-    """poise may what the contract says suffices, and no more"""
+    """poise may what it needs (deploy/kubernetes), and no more"""
     for path, method, may in (
             ("/api/v1/services", "GET", True), ("/api/v1/nodes", "GET", True),
             ("/apis/discovery.k8s.io/v1/endpointslices", "GET", True),
             ("/api/v1/nodes?watch=1&timeoutSeconds=1&resourceVersion=1", "GET", True),
-            ("/api/v1/pods", "GET", False), ("/api/v1/namespaces", "GET", False),
+            ("/api/v1/pods", "GET", False), ("/api/v1/namespaces/poise/pods", "GET", False), ("/api/v1/namespaces", "GET", False),
             ("/api/v1/namespaces/default/events", "GET", False),
             ("/api/v1/namespaces/default/services/web", "PATCH", False),
             ("/api/v1/namespaces/default/services/web/status", "PATCH", True),

@@ -17,10 +17,10 @@ INGRESS = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}
 class Client:
     """A program of tests/kube/clients that runs."""
 
-    def __init__(self, words, api, **environment):
+    def __init__(self, words, api, config="kubeconfig", **environment):
         self._process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "KUBECONFIG": api.path("kubeconfig"), **environment})
+            env={**os.environ, "KUBECONFIG": api.path(config), **environment})
 
     def tell(self, line):
         self._process.stdin.write(line + "\n")
@@ -47,10 +47,14 @@ class Client:
         self._process.communicate(timeout=SOON)
 
 
-def kubectl(api, _):
+def kubectl(api, _, config="kubeconfig"):
     if shutil.which("kubectl") is None:
         raise Skip("no kubectl here (kubernetes-client)")
-    return Client([os.path.join(HERE, "clients", "kubectl")], api)
+    return Client([os.path.join(HERE, "clients", "kubectl")], api, config)
+
+
+def kubectl_http2(api, build):
+    return kubectl(api, build, "kubeconfig-http2")
 
 
 def python(api, _):
@@ -169,6 +173,12 @@ def patches_otherwise(client, api):
     equal(stored["metadata"]["labels"], {"d": "e"})
 
 
+def speaks_http2(client, api):
+    """speaks HTTP/2"""
+    client.ask("get", "default", "web")
+    equal(json.loads(api.read("requests").splitlines()[-1])["protocol"], "HTTP/2.0")
+
+
 def keeps_up(client, api):
     """has what there is after history was forgotten and the server was away"""
     client.tell("informer")
@@ -190,4 +200,6 @@ def keeps_up(client, api):
 
 
 EVERY = (lists, pages, gets, patches, patches_status, is_forbidden, watches)
-CLIENTS = ((kubectl, (*EVERY, patches_otherwise)), (python, EVERY), (node, (*EVERY, keeps_up)))
+CLIENTS = ((kubectl, (*EVERY, patches_otherwise)),
+           (kubectl_http2, (speaks_http2, lists, is_forbidden, watches)),
+           (python, EVERY), (node, (*EVERY, keeps_up)))

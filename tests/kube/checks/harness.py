@@ -86,7 +86,7 @@ class Api:
         self.dir = directory
         self._process = subprocess.Popen(
             [os.path.join(HERE, "apiserver"), "--dir", directory, "--listen", "127.0.0.1:0", "--plain",
-             "127.0.0.1:0", *options], stdout=subprocess.PIPE, text=True)
+             "127.0.0.1:0", "--http2", "127.0.0.1:0", *options], stdout=subprocess.PIPE, text=True)
         if self._process.stdout.readline() != "ready\n":
             sys.exit("conformance: the server did not start")
         self._socket = socket.socket(socket.AF_UNIX)

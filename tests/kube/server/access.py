@@ -33,13 +33,13 @@ class User:
     def __init__(self, name, rules):
         self.name, self.rules = name, rules
 
-    def may(self, verb, kind, sub, namespace):
+    def may(self, verb, kind, sub, namespace, name):
         resource = kind.plural + (f"/{sub}" if sub else "")
-        for rule in self.rules:
-            if _in(rule["apiGroups"], kind.group) and _in(rule["resources"], resource) and \
-                    _in(rule["verbs"], verb) and rule.get("namespace") in (None, namespace):
-                return True
-        return False
+        return any(
+            _in(rule["apiGroups"], kind.group) and _in(rule["resources"], resource)
+            and _in(rule["verbs"], verb) and rule.get("namespace") in (None, namespace)
+            and (not rule.get("resourceNames") or name in rule["resourceNames"])
+            for rule in self.rules)
 
 
 def _in(words, word):
@@ -141,7 +141,7 @@ class Access:
         return nobody
 
     def check(self, user, verb, kind, sub, namespace, name):
-        if not user.may(verb, kind, sub, namespace):
+        if not user.may(verb, kind, sub, namespace, name):
             raise status.forbidden(user.name, verb, kind, sub, namespace, name)
 
     def check_path(self, user, method, path):

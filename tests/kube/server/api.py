@@ -40,14 +40,15 @@ def target(words):
 
 
 class Api:
-    def __init__(self, cluster, watchers, access, faults, log):
+    def __init__(self, cluster, watchers, access, faults, nobody, log):
         self.cluster, self.watchers, self.access, self.faults = cluster, watchers, access, faults
         self.log = log  # called with a dict for each request that was answered
-        self.nobody = access.nobody  # who those are who do not say who they are
+        self.nobody = nobody  # who those are who do not say who they are
         self.port = 0
 
     async def handle(self, request, answer):
-        said = {"at": time.time(), "method": request.method, "target": request.target, "user": None}
+        said = {"at": time.time(), "method": request.method, "target": request.target, "user": None,
+                "protocol": request.headers.get("x-protocol", "HTTP/1.1")}
         try:
             await self._answer(request, answer, said)
         except status.Refusal as no:

@@ -142,6 +142,8 @@ class Connection:
 
 
 class Server:
+    LIMIT = HEAD
+
     def __init__(self, address, port, tls, manners, handle):
         self.address, self.port, self.tls = address, port, tls
         self._manners, self._handle = manners, handle
@@ -149,11 +151,15 @@ class Server:
         self._connections = {}
 
     async def up(self):
+        self._listener = await self._listen()
+
+    async def _listen(self):
         family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
-        self._listener = await asyncio.start_server(
-            self._serve, self.address, self.port, family=family, ssl=self.tls, limit=HEAD,
+        listener = await asyncio.start_server(
+            self._serve, self.address, self.port, family=family, ssl=self.tls, limit=self.LIMIT,
             reuse_address=True, backlog=512)
-        self.port = self._listener.sockets[0].getsockname()[1]
+        self.port = listener.sockets[0].getsockname()[1]
+        return listener
 
     def listening(self):
         return self._listener is not None

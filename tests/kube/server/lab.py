@@ -10,6 +10,7 @@ from .cluster import Cluster
 from .control import Control
 from .faults import Faults
 from .http import Server
+from .http2 import Http2
 from .watch import Watchers
 from .wire import Manners
 
@@ -36,33 +37,41 @@ class Lab:
         self._control = None
         self.access = None
 
-    async def start(self, secure, plain):
-        """Listens with TLS, without it, or both; each (address, port) or None. Writes what clients
-        need into the directory."""
-        tls.make(self.directory, [place[0] for place in (secure, plain) if place])
+    async def start(self, secure, plain, http2):
+        """Listens with TLS, without it, with HTTP/2 over TLS; each (address, port) or None. Writes
+        what clients need into the directory."""
+        tls.make(self.directory, [place[0] for place in (secure, plain, http2) if place])
         self.access = Access(self.directory, self._roles)
         self.access.rotate(TOKEN_SECONDS, 0)
         users = {"admin": {"token": self.access.issue(self.access.admin, FOREVER)},
                  "poise-token": {"token": self.access.issue(self.access.poise, FOREVER)},
                  "poise": {"tokenFile": os.path.abspath(
                      os.path.join(self.directory, "serviceaccount", "token"))}}
-        for place, scheme, name in ((secure, "https", "kubeconfig"),
-                                    (plain, "http", "kubeconfig-plain")):
-            if place is None:
-                continue
-            api = Api(self.cluster, self.watchers, self.access, self.faults, self._note)
-            if scheme == "http":
-                api.nobody = self.access.admin
-            context = tls.context(self.directory) if scheme == "https" else None
-            server = Server(*place, context, self.manners, api.handle)
-            await server.up()
-            api.port = server.port
-            self._servers.append(server)
-            url = _url(scheme, server)
-            tls.kubeconfig(self.directory, name, url, users, "admin")
-            with open(os.path.join(self.directory, f"{name}.url"), "w", encoding="ascii") as out:
-                out.write(url + "\n")
+        if secure:
+            api = self._api(self.access.nobody)
+            await self._listen("https", "kubeconfig", users, api, Server(
+                *secure, tls.context(self.directory), self.manners, api.handle))
+        if plain:
+            api = self._api(self.access.admin)
+            await self._listen("http", "kubeconfig-plain", users, api, Server(
+                *plain, None, self.manners, api.handle))
+        if http2:
+            api = self._api(self.access.nobody)
+            await self._listen("https", "kubeconfig-http2", users, api, Http2(
+                self.directory, *http2, self.manners, api.handle))
         self._control = await Control(self, os.path.join(self.directory, "control")).up()
+
+    def _api(self, nobody):
+        return Api(self.cluster, self.watchers, self.access, self.faults, nobody, self._note)
+
+    async def _listen(self, scheme, name, users, api, server):
+        await server.up()
+        api.port = server.port
+        self._servers.append(server)
+        url = _url(scheme, server)
+        tls.kubeconfig(self.directory, name, url, users, "admin")
+        with open(os.path.join(self.directory, f"{name}.url"), "w", encoding="ascii") as out:
+            out.write(url + "\n")
 
     def _note(self, said):
         self._log.write(json.dumps(said) + "\n")
