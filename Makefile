@@ -29,6 +29,7 @@ WARN	:= -Wall -Wextra -Werror
 CPPFLAGS += -D_GNU_SOURCE -DPOISE_VERSION='"$(VERSION)"' -I. -I$(B)
 ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS	:= $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+HTTPD	:= -lmicrohttpd
 # v3: the newest instruction set that kernel 6.1 takes; v4 needs 6.6.
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g $(WARN) -I. -I/usr/include/$(shell uname -m)-linux-gnu
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -70,7 +71,7 @@ all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 $(B)/poise: $(B)/cli/main.o $(CLILIB) $(LIBS)
 $(B)/poised: $(B)/loader/main.o $(DAEMONLIB) $(LIBS)
 $(B)/poise $(B)/poised:
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(HTTPD)
 
 # Pages of poise come from the tables it is built from; one stands for all (man/poise.8).
 MAN_IN	= $(wildcard docs/man/*.in)
@@ -124,7 +125,7 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 
 # Every assertion passes by tests/support/evidence.c.
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLIB) $(LIBS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--wrap=criterion_send_assert $(LDLIBS) -lcriterion
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--wrap=criterion_send_assert $(LDLIBS) $(HTTPD) -lcriterion
 
 $(B)/tests/unit/bench_tail $(B)/tests/e2e/bench: $(addprefix $(B)/bench/tail/,cells.o claims.o)
 $(B)/tests/unit/bench_compare: $(addprefix $(B)/bench/,compare/pairs.o compare/require.o sample.o)
@@ -149,7 +150,7 @@ FUZZ_SECONDS ?= 60
 $(B)/fuzz/%: tests/fuzz/%.c tests/support/fuzz.h $(FUZZ_SRC) $(wildcard maps/*.h loader/net/*.h)
 	@mkdir -p $(@D)
 	$(CLANG) -DPOISE_LIBFUZZER $(CPPFLAGS) -std=gnu11 $(WARN) -O1 -g $(SANITIZE) \
-		-fsanitize=fuzzer -o $@ $< $(FUZZ_SRC) $(FUZZ_MORE) $(LDLIBS)
+		-fsanitize=fuzzer -o $@ $< $(FUZZ_SRC) $(FUZZ_MORE) $(LDLIBS) $(HTTPD)
 $(B)/fuzz/packet: FUZZ_MORE = -fno-strict-aliasing bpf/native.c \
 	$(addprefix tests/support/,native.c frame.c show.c words.c) -lcriterion
 $(B)/fuzz/packet: $(wildcard bpf/*.[ch])

@@ -3,12 +3,13 @@
 #
 # Installs what is missing to build, test and demonstrate poise, with apt, on Debian 12+ and
 # Ubuntu 24.04+ (22.04 is told that its libbpf is too old). Elsewhere it prints the list and stops.
-# Nothing missing: it does nothing. With the argument `bench`, what benches use besides.
+# Nothing missing: it does nothing. With the argument `build`, only what building takes; with
+# `bench`, what benches use besides.
 set -euo pipefail
 
 # What is needed: a command, header or file : the package that brings it. One that another package
 # brings as well (nginx, say) does not count as missing.
-NEEDS='
+BUILD_NEEDS='
 gcc:gcc
 /usr/include/stdlib.h:libc6-dev
 make:make
@@ -28,6 +29,9 @@ bpftool:bpftool
 /usr/include/uv.h:libuv1-dev
 /usr/include/curl/curl.h:libcurl4-openssl-dev
 /usr/include/pcre2.h:libpcre2-dev
+/usr/include/microhttpd.h:libmicrohttpd-dev
+'
+NEEDS='
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
 dnsmasq:dnsmasq-base
@@ -59,7 +63,11 @@ haproxy:haproxy
 ipvsadm:ipvsadm
 /usr/lib/nginx/modules/ngx_stream_module.so:libnginx-mod-stream
 '
-[ "${1:-}" != bench ] || NEEDS+=$BENCH_NEEDS
+case ${1:-} in
+build) NEEDS=$BUILD_NEEDS ;;
+bench) NEEDS=$BUILD_NEEDS$NEEDS$BENCH_NEEDS ;;
+*) NEEDS=$BUILD_NEEDS$NEEDS ;;
+esac
 # Of these the newest thing used decides; older ones fail to compile, not to install.
 VERSIONS='libbpf:1.0.0 libxdp:1.2.0 libuv:1.43.0 libcurl:7.85.0'
 

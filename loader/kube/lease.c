@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "json.h"
 #include "maps/clock.h"
 
 #define MS_PER_S       1000u
@@ -12,9 +13,7 @@
 #define MICRO_TIME     40 /* 2026-12-01T07:15:00.000000Z and NUL */
 #define HTTP_GOOD      200
 #define HTTP_ELSEWHERE 300 /* and above: not good */
-#define HTTP_NOT_FOUND 404
-#define HTTP_CONFLICT  409
-#define JITTER_PART    5 /* of the time between tries: 1.2 times at most */
+#define JITTER_PART    5   /* of the time between tries: 1.2 times at most */
 
 int kube_lease_open(struct kube_lease *l, const char *name_space, const char *name,
 		    const char *holder, struct poise_error *err)
@@ -41,30 +40,14 @@ void kube_lease_close(struct kube_lease *l)
 
 /* ---- the record -------------------------------------------------------------------------------*/
 
-static struct json_object *field(struct json_object *o, const char *key)
-{
-	struct json_object *value = NULL;
-
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value)
-		       ? value
-		       : NULL;
-}
-
-static const char *text(struct json_object *o, const char *key)
-{
-	struct json_object *value = field(o, key);
-
-	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-}
-
 static struct json_object *spec(const struct kube_lease *l)
 {
-	return field(l->seen, "spec");
+	return kube_json_field(l->seen, "spec");
 }
 
 const char *kube_lease_leader(const struct kube_lease *l)
 {
-	return text(spec(l), "holderIdentity");
+	return kube_json_text(spec(l), "holderIdentity");
 }
 
 static bool is_ours(const struct kube_lease *l)
@@ -75,7 +58,7 @@ static bool is_ours(const struct kube_lease *l)
 /* The length that its holder said, in ms. */
 static __u64 length(const struct kube_lease *l)
 {
-	int seconds = json_object_get_int(field(spec(l), "leaseDurationSeconds"));
+	int seconds = json_object_get_int(kube_json_field(spec(l), "leaseDurationSeconds"));
 
 	if (seconds < 1)
 		seconds = KUBE_LEASE_SECONDS;
@@ -91,7 +74,7 @@ static bool is_free(const struct kube_lease *l, __u64 now)
 /* A change of labels is none: only its holder's sign of life counts. */
 static bool same_record(struct json_object *a, struct json_object *b)
 {
-	return json_object_equal(field(a, "spec"), field(b, "spec"));
+	return json_object_equal(kube_json_field(a, "spec"), kube_json_field(b, "spec"));
 }
 
 static void see(struct kube_lease *l, __u64 now, struct json_object *body)
@@ -120,13 +103,13 @@ static struct json_object *micro_time(__u64 realtime)
 /* A Lease that is not there yet. */
 static struct json_object *fresh(const struct kube_lease *l)
 {
-	struct json_object *o = json_object_new_object(), *meta = json_object_new_object();
+	struct json_object *o = json_object_new_object(), *meta;
 
-	json_object_object_add(o, "apiVersion", json_object_new_string("coordination.k8s.io/v1"));
-	json_object_object_add(o, "kind", json_object_new_string("Lease"));
-	json_object_object_add(meta, "name", json_object_new_string(l->name));
-	json_object_object_add(meta, "namespace", json_object_new_string(l->name_space));
-	json_object_object_add(o, "metadata", meta);
+	kube_json_put_text(o, "apiVersion", "coordination.k8s.io/v1");
+	kube_json_put_text(o, "kind", "Lease");
+	meta = kube_json_put(o, "metadata");
+	kube_json_put_text(meta, "name", l->name);
+	kube_json_put_text(meta, "namespace", l->name_space);
 	return o;
 }
 
@@ -135,11 +118,11 @@ static struct json_object *compose(const struct kube_lease *l, __u64 realtime)
 {
 	struct json_object *o = NULL, *was = spec(l), *is = json_object_new_object(), *since;
 	bool on = is_ours(l);
-	int transitions = json_object_get_int(field(was, "leaseTransitions"));
+	int transitions = json_object_get_int(kube_json_field(was, "leaseTransitions"));
 
 	if (!l->seen || json_object_deep_copy(l->seen, &o, NULL))
 		o = fresh(l);
-	since = on && !l->ending ? field(was, "acquireTime") : NULL;
+	since = on && !l->ending ? kube_json_field(was, "acquireTime") : NULL;
 	json_object_object_add(is, "holderIdentity",
 			       json_object_new_string(l->ending ? "" : l->holder));
 	json_object_object_add(is, "leaseDurationSeconds",
@@ -219,7 +202,7 @@ static void forget(struct kube_lease *l, bool missing)
 
 static void wrote(struct kube_lease *l, __u64 now, struct json_object *body)
 {
-	if (json_object_is_type(field(body, "spec"), json_type_object)) {
+	if (json_object_is_type(kube_json_field(body, "spec"), json_type_object)) {
 		see(l, now, body);
 	} else {
 		forget(l, false); /* which version it is now is not known: it is read first */
@@ -246,11 +229,11 @@ void kube_lease_answer(struct kube_lease *l, __u64 now, int status, struct json_
 		wrote(l, now, body);
 	} else if (good && json_object_is_type(body, json_type_object)) {
 		read_back(l, now, body);
-	} else if (status == HTTP_NOT_FOUND) {
+	} else if (status == KUBE_LEASE_MISSING) {
 		forget(l, true);
 		l->leads = false; /* somebody else may make it now */
 		l->next = l->writes ? l->next : now;
-	} else if (status == HTTP_CONFLICT) {
+	} else if (status == KUBE_LEASE_CONFLICT) {
 		forget(l, false); /* somebody was faster: it is read again */
 	}
 	if (l->ending && !good)

@@ -24,7 +24,10 @@
 #define KUBE_LEASE_ANSWER_MS 5000  /* for an answer: leaves time for another try */
 /* A record that claims more is held to this: nobody may take the Lease for years by mistake. */
 #define KUBE_LEASE_SECONDS_MOST 300
-/* "On node-1": NODE_NAME, and the instance if it is not the default one. */
+/* Answers that belong to the course. */
+#define KUBE_LEASE_MISSING  404 /* there is none yet */
+#define KUBE_LEASE_CONFLICT 409 /* another was faster */
+/* Who is meant: a Node's name. */
 #define KUBE_LEASE_HOLDER (KUBE_NAME + 64)
 
 struct kube_lease {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "maps/hash.h"
+#include "maps/memory.h"
 #include "maps/text.h"
 
 #define NONE	     UINT32_MAX
@@ -45,13 +46,10 @@ struct assigning {
 	struct kube_findings *findings;
 };
 
+/* An array, never of none. */
 static void *some(size_t count, size_t size)
 {
-	void *p = calloc(count + 1, size); /* never of none */
-
-	if (!p)
-		abort();
-	return p;
+	return memory_alloc((count + 1) * size);
 }
 
 static int family_of(const union poise_addr *a)

@@ -55,7 +55,7 @@ struct kube_publish;
 struct kube_publish *kube_publish_new(struct kube_http *http);
 void kube_publish_free(struct kube_publish *p);
 
-/* All Services there are, again and again: begin, each, end. */
+/* All Services there are, by namespace and name, whenever that changed: begin, each, end. */
 void kube_publish_begin(struct kube_publish *p);
 void kube_publish_put(struct kube_publish *p, const struct kube_publish_item *item);
 void kube_publish_end(struct kube_publish *p);
