@@ -20,7 +20,7 @@ static __always_inline answer_t hop_find(const struct poise_member *m, struct ho
 
 	hop->nexthop = ONCE(m->nexthop);
 	out = hop->nexthop >> 48;
-	if (!hop->nexthop)
+	if (!out) /* none, or not by a path of ours (POISE_NEXTHOP_LOCAL) */
 		return DROP(NO_NEXT_HOP);
 	hop->path = bpf_map_lookup_elem(&paths, &out);
 	return hop->path ? 0 : DROP(BROKEN);

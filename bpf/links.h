@@ -47,7 +47,7 @@ static __always_inline __u64 slot_hash(const struct poise_slot *s, bool udp)
 			       poise_key0, poise_key1);
 }
 
-/* Is the slot of mode local, and its flow's packets become these? */
+/* Is the slot's flow one that goes by the host's stack, and its packets become these? */
 __noinline int slot_is_sent(__u32 at, struct talk *t)
 {
 	struct poise_slot *s = slot_get(at);
@@ -60,7 +60,7 @@ __noinline int slot_is_sent(__u32 at, struct talk *t)
 		return 0;
 	head = ONCE(s->head);
 	m = member_get(POISE_WORD_MEMBER(head));
-	if (!m || m->mode != POISE_LOCAL || !slot_found(head) || m->service != s->service ||
+	if (!m || !sent_by_stack(s, w, m) || !slot_found(head) || m->service != s->service ||
 	    flow_is_udp(head) != t->udp)
 		return 0;
 	sent_as(at, s, w, m, &is);
@@ -70,7 +70,8 @@ __noinline int slot_is_sent(__u32 at, struct talk *t)
 	       POISE_SLOT_COUNT(ONCE(s->head)) == POISE_SLOT_COUNT(head);
 }
 
-/* The hash of what the packets of a slot of mode local become; 0: it has no second link. */
+/* The hash of what the packets of a slot become that go by the host's stack; 0: it has no second
+ * link. */
 __noinline __u64 slot_sent_hash(__u32 at, __u64 head)
 {
 	struct poise_member *m = member_get(POISE_WORD_MEMBER(head));
@@ -78,7 +79,7 @@ __noinline __u64 slot_sent_hash(__u32 at, __u64 head)
 	struct poise_way *w = way_get(at);
 	struct rewrite is;
 
-	if (!s || !w || !m || m->mode != POISE_LOCAL)
+	if (!s || !w || !m || !sent_by_stack(s, w, m))
 		return 0;
 	sent_as(at, s, w, m, &is);
 	return poise_flow_hash(&is.src, &is.dst, is.ports,

@@ -5,6 +5,10 @@
  * packets come to it); so do ICMP errors about these, from whomever on this host. What finds no
  * slot leaves as it is.
  *
+ * And where clients' packets come in (TC ingress), behind XDP: those of mode nat that go by the
+ * host's stack (maps/nat.h) get a mark, by which nftables knows whose source it has to translate.
+ * Nothing but their flow tells them from what others send the same backend.
+ *
  * Packets may be of many segments, and their checksums may be left to the device: the kernel's
  * helpers know how to repair those; only errors, which are neither, are read and written directly.
  */
@@ -193,12 +197,24 @@ static __always_inline void local_error(struct __sk_buff *skb)
 
 /* ---- the program ------------------------------------------------------------------------------*/
 
-static __always_inline bool local_any(void)
+static __always_inline bool local_overlay(const struct poise_meta *m)
+{
+	return ONCE(m->overlay) == POISE_OVERLAY_STANDS;
+}
+
+static __always_inline struct poise_meta *local_meta(void)
 {
 	__u32 zero = 0;
-	struct poise_meta *m = bpf_map_lookup_elem(&meta, &zero);
 
-	return m && ONCE(m->locals);
+	return bpf_map_lookup_elem(&meta, &zero);
+}
+
+/* Reads a packet's ends; false: it has none that flows of ours may have. */
+static __always_inline bool local_look(struct __sk_buff *skb, struct packet *p, __u32 *l4)
+{
+	if ((void *)(long)skb->data + LOCAL_HEAD > (void *)(long)skb->data_end)
+		bpf_skb_pull_data(skb, skb->len < LOCAL_HEAD ? skb->len : LOCAL_HEAD);
+	return local_read(skb, p, l4);
 }
 
 SEC("tc")
@@ -206,14 +222,11 @@ int poise_local_out(struct __sk_buff *skb)
 {
 	struct rewrite was = {}, is = {};
 	struct packet p = {};
+	struct poise_meta *known = local_meta();
 	struct poise_slot *s;
 	__u32 l4, at;
 
-	if (!local_any())
-		return TC_ACT_UNSPEC;
-	if ((void *)(long)skb->data + LOCAL_HEAD > (void *)(long)skb->data_end)
-		bpf_skb_pull_data(skb, skb->len < LOCAL_HEAD ? skb->len : LOCAL_HEAD);
-	if (!local_read(skb, &p, &l4))
+	if (!known || (!ONCE(known->locals) && !local_overlay(known)) || !local_look(skb, &p, &l4))
 		return TC_ACT_UNSPEC;
 	if (UNLIKELY(p.proto == (p.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))) {
 		local_error(skb);
@@ -234,6 +247,27 @@ int poise_local_out(struct __sk_buff *skb)
 	if (!local_rewrite(skb, &p, l4, &was, &is))
 		return TC_ACT_SHOT;
 	count_reason(s->service, POISE_R_REPLY);
+	return TC_ACT_UNSPEC;
+}
+
+/* Errors need no mark: the stack knows what they are about. */
+SEC("tc")
+int poise_local_in(struct __sk_buff *skb)
+{
+	struct poise_meta *known = local_meta();
+	struct packet p = {};
+	struct poise_slot *s;
+	struct poise_member *m;
+	__u32 l4, at;
+
+	if (!known || !local_overlay(known) || !local_look(skb, &p, &l4) ||
+	    !local_read_ports(skb, &p, l4))
+		return TC_ACT_UNSPEC;
+	at = local_find(&p.src, &p.dst, p.ports, p.proto == IPPROTO_UDP);
+	s = slot_get(at);
+	m = at && s ? member_get(POISE_WORD_MEMBER(ONCE(s->head))) : NULL;
+	if (m && m->mode == POISE_NAT)
+		skb->mark |= POISE_OVERLAY_MARK;
 	return TC_ACT_UNSPEC;
 }
 

@@ -4,6 +4,8 @@
  * packet gets its address and port, keeps its source, and passes to the host's stack, which knows
  * the way. The answer gets the service's address back where it leaves the host (local.bpf.c); it
  * finds the slot by a second link (links.h). All else is as in mode nat. local_send.h sends.
+ *
+ * The same way go flows of mode nat to a backend that no attached device leads to (maps/nat.h).
  */
 #ifndef POISE_BPF_LOCAL_H
 #define POISE_BPF_LOCAL_H
@@ -52,13 +54,20 @@ static __always_inline bool local_returns(const struct poise_slot *s, const stru
 	return w->source.q[1] == s->address.q[1] && w->source.q[0] == s->address.q[0];
 }
 
-/* Is the slot's flow one of mode local? */
+/* Does a flow that begins go to this member by the host's stack? */
+static __always_inline bool local_leads(const struct poise_member *m)
+{
+	return m->mode == POISE_LOCAL || ONCE(m->nexthop) == POISE_NEXTHOP_LOCAL;
+}
+
+/* Does the slot's flow? */
 static __always_inline bool local_is(__u32 at)
 {
 	struct poise_slot *s = slot_get(at);
+	struct poise_way *w = way_get(at);
 	struct poise_member *m = s ? member_get(POISE_WORD_MEMBER(ONCE(s->head))) : NULL;
 
-	return m && m->mode == POISE_LOCAL;
+	return m && w && sent_by_stack(s, w, m);
 }
 
 #endif

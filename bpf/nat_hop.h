@@ -43,7 +43,7 @@ static __always_inline answer_t nat_hop_find(__u32 found, struct nat_hop *hop)
 	if (!m || m->service != s->service)
 		return DROP(NO_FLOW);
 	sent_as(at, s, w, m, &hop->is);
-	hop->local = m->mode == POISE_LOCAL;
+	hop->local = sent_by_stack(s, w, m);
 	if (hop->local)
 		return 0;
 	failed = hop_find(m, &way);

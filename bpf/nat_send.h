@@ -56,7 +56,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p,
 	struct hop hop;
 	answer_t failed;
 
-	if (UNLIKELY(from->m->mode == POISE_LOCAL))
+	if (UNLIKELY(sent_by_stack(from->s, from->w, from->m)))
 		return nat_go_local(ctx, from->at);
 	failed = hop_find(from->m, &hop);
 	if (failed)
@@ -239,7 +239,7 @@ __noinline int nat_in_place(struct xdp_md *ctx, __u64 hash, __u32 service, __u32
 	if (!rec || !headers_read(ctx, &p, &h) || !nat_goes_on(ctx, &p, rec, &to) ||
 	    hop_find(to.m, &hop))
 		return NAT_CLOSELY;
-	if (to.m->mode != POISE_NAT || hop.path->vlans ||
+	if (to.m->mode != POISE_NAT || sent_by_stack(to.s, to.w, to.m) || hop.path->vlans ||
 	    hop.path->ifindex != ctx->ingress_ifindex || p.length > hop.path->mtu ||
 	    !(to.m->flags & POISE_F_V6) != !p.v6)
 		return NAT_CLOSELY;

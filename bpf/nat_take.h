@@ -33,12 +33,13 @@ static __always_inline __u32 nat_group(const struct scratch *n, const struct poi
 				poise_groups, poise_key0, poise_key1);
 }
 
-/* Of mode local: the source is the client's as a rule, or the service's own address. */
+/* By the host's stack: the source is the client's as a rule, or, in mode local, the service's own
+ * address. */
 static __always_inline answer_t nat_take_local(struct scratch *n, struct poise_member *m)
 {
 	__u32 group, taken;
 
-	if (local_hears_itself(m, &n->talk)) {
+	if (m->mode == POISE_LOCAL && local_hears_itself(m, &n->talk)) {
 		n->way.source = n->talk.address;
 		group = nat_group(n, m);
 	} else {
@@ -85,7 +86,7 @@ __noinline answer_t nat_take(struct scratch *n, __u32 member)
 	if (!n || !m)
 		return DROP(BROKEN);
 	n->sent.sent = 0;
-	if (m->mode == POISE_LOCAL)
+	if (local_leads(m))
 		return nat_take_local(n, m);
 	first = ONCE(m->nexthop) >> 48;
 	path = nat_path(first);

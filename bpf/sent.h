@@ -23,6 +23,16 @@ static __always_inline bool sent_keeps_source(const struct poise_way *w)
 	return !(w->source.q[0] | w->source.q[1]);
 }
 
+/* Do packets of this slot's client go on by the host's own stack? In mode local; and in mode nat,
+ * if no attached device led to the backend when the flow began (maps/nat.h), which shows by a
+ * source that is the client's. It stays so, whatever leads there by and by. */
+static __always_inline bool sent_by_stack(const struct poise_slot *s, const struct poise_way *w,
+					  const struct poise_member *m)
+{
+	return m->mode == POISE_LOCAL || sent_keeps_source(w) ||
+	       (w->source.q[1] == s->client.q[1] && w->source.q[0] == s->client.q[0]);
+}
+
 /* What a packet of the slot's client becomes. */
 static __always_inline void sent_as(__u32 at, const struct poise_slot *s, const struct poise_way *w,
 				    const struct poise_member *m, struct rewrite *is)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../loader/net/overlay.h"
 #include "attached.h"
 #include "json.h"
 
@@ -134,6 +135,18 @@ out:
 	return status;
 }
 
+/* The last device is detached, and no poised is there to take away what only it needed. */
+static void overlay_rest(struct cli *c)
+{
+	struct attach_state *list = NULL;
+	struct poise_error err = {0};
+	int left = attach_list(c->instance, &list, NULL);
+
+	free(list);
+	if (!left && !instance_daemon_runs(c->instance) && overlay_remove(c->instance, &err))
+		cli_note(c, "%s", err.message);
+}
+
 int cmd_detach(struct cli *c)
 {
 	const char *dev = cli_need(c, "DEV");
@@ -143,6 +156,7 @@ int cmd_detach(struct cli *c)
 	cli_say(c, "detached from %s: packets that come there are no longer balanced.", dev);
 	if (resolve_now(c, false))
 		return -1;
+	overlay_rest(c);
 	cli_print_change(c);
 	return CLI_OK;
 }
@@ -171,6 +185,8 @@ int cmd_reset(struct cli *c)
 			return -1;
 		services = c->config->services;
 		cli_release_all(c);
+		if (overlay_remove(c->instance, &c->error))
+			return -1;
 		instance_close(c->instance);
 		c->instance = NULL;
 	}

@@ -77,11 +77,13 @@ void cli_network_close(struct cli *c)
 static bool why(struct cli *c, struct reach *r, const struct config_service *svc,
 		const struct config_member *m, struct net_hop *hop)
 {
+	struct net_want want = net_want_of(c->instance, svc, m);
+
 	if (config_member_leaving(m) || !m->id || c->instance->members[m->id].nexthop)
 		return false;
-	return !net_hop(r->net, NULL, &m->conf.addr, config_mode(svc, m), svc->conf.source4,
-			svc->conf.source6, r->ifindex, r->devices, hop, NULL) &&
-	       hop->why[0];
+	want.attached = r->ifindex;
+	want.count = r->devices;
+	return !net_hop(r->net, &want, hop, NULL) && hop->why[0];
 }
 
 void cli_unreachable(struct cli *c, const struct config_service *svc, const struct config_member *m,

@@ -22,9 +22,7 @@
 
 #define PRESSED_LATELY 60 /* seconds: what is over for longer is history, which stats tells */
 
-static void remark(struct remarks *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void remark(struct remarks *r, const char *fmt, ...)
+void remark(struct remarks *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -286,85 +284,6 @@ static void judge_probes(const struct cli *c, struct status *s)
 				  "clients' way by: they go the host's own way");
 }
 
-static void judge_unreturned(void *ctx, const char *device)
-{
-	struct status *s = ctx;
-
-	remark(&s->problems,
-	       "%s: TC egress lacks the program that answers of mode local leave by: clients are "
-	       "answered by an address that they do not know (tc filter show dev %s egress)",
-	       device, device);
-}
-
-/* A number that the kernel has under /proc/sys/net; -1: it has none there. */
-static int sysctl(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int sysctl(const char *fmt, ...)
-{
-	char name[128] = "", path[160];
-	int value = -1;
-	va_list ap;
-	FILE *f;
-
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
-	snprintf(path, sizeof(path), "/proc/sys/net/%s", name);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &value) != 1)
-		value = -1;
-	fclose(f);
-	return value;
-}
-
-static bool has_local(const struct cli *c, bool four)
-{
-	for (size_t i = 0; i < c->config->services; i++) {
-		const struct config_service *svc = c->config->service[i];
-
-		for (size_t k = 0; k < svc->members; k++)
-			if (config_mode(svc, &svc->member[k]) == POISE_LOCAL &&
-			    poise_addr_is4(&svc->member[k].conf.addr) == four)
-				return true;
-	}
-	return false;
-}
-
-/* What the host's stack does with packets for backends of mode local is the host's to say. */
-static void judge_stack(const struct cli *c, struct status *s)
-{
-	static const char *const forwarding[] = {"ipv6/conf/all/forwarding", "ipv4/ip_forward"};
-	int all = sysctl("ipv4/conf/all/rp_filter");
-
-	for (int four = 0; four < 2; four++)
-		if (has_local(c, four) && !sysctl("%s", forwarding[four]))
-			remark(&s->notes,
-			       "/proc/sys/net/%s is 0: backends of mode local get packets only if "
-			       "they are this host's own sockets",
-			       forwarding[four]);
-	for (int d = 0; d < s->devices && has_local(c, true); d++) {
-		const char *device = s->device[d].device;
-		int own = sysctl("ipv4/conf/%s/rp_filter", device);
-
-		if ((own > all ? own : all) == 1)
-			remark(&s->notes,
-			       "%s: rp_filter is 1: packets for backends of mode local are dropped "
-			       "if the route to their client leaves by another device",
-			       device);
-	}
-}
-
-static void judge_locals(const struct cli *c, struct status *s)
-{
-	if (!c->instance->meta->locals)
-		return;
-	judge_stack(c, s);
-	if (attach_filters_lacking(c->instance, ATTACH_LOCAL, judge_unreturned, s) < 0)
-		remark(&s->problems, "this kernel does not run the program that answers of mode "
-				     "local leave by: forward local does not work here");
-}
-
 /* Whether the kernel gives such ports to whoever asks for any: the range of a sysctl, or none. */
 static bool takes_probe_ports(void)
 {
@@ -423,7 +342,7 @@ static void judge_devices(const struct cli *c, struct status *s)
 	attach_gone(c->instance, judge_gone, s);
 	judge_cuts(c, s);
 	judge_probes(c, s);
-	judge_locals(c, s);
+	judge_stack(c, s);
 	judge_ports(c, s);
 	if (s->devices)
 		return;
@@ -459,6 +378,7 @@ static int gather(struct cli *c, struct status *s)
 	fingerprint(m, s->fingerprint);
 	gather_usage(c, s);
 	gather_ports(c, s);
+	gather_stack(c, s);
 	gather_tracking(c, s);
 	if (!s->daemon)
 		remark(&s->problems, "poised is not running: next hops and rates are not kept "

@@ -48,6 +48,14 @@ static void ports_line(struct table *t, const struct status *s)
 		     s->ports.used, s->ports.limit, s->group, s->ports_refused);
 }
 
+static void overlay_line(struct table *t, const struct status *s)
+{
+	if (s->overlay == POISE_OVERLAY_STANDS)
+		line(t, "nftables",
+		     "table inet %s translates for %zu backend%s without a device of ours",
+		     s->nft_table, s->by_stack, s->by_stack == 1 ? "" : "s");
+}
+
 static void daemon_line(struct table *t, const struct status *s)
 {
 	char age[32];
@@ -95,6 +103,7 @@ void status_text(struct cli *c, const struct status *s)
 	usage_line(c, &t, &s->table);
 	usage_line(c, &t, &s->flows);
 	ports_line(&t, s);
+	overlay_line(&t, s);
 	if (s->claimed)
 		line(&t, "addresses", "%zu claimed, %zu withdrawn", s->claimed, s->withdrawn);
 	if (s->unsettled)
@@ -173,6 +182,19 @@ static struct json_object *tracking_json(const struct status *s)
 	return o;
 }
 
+static struct json_object *overlay_json(const struct status *s)
+{
+	struct json_object *o = json_object_new_object();
+	char table[sizeof("inet ") + NFT_TABLE_TEXT];
+
+	snprintf(table, sizeof(table), "inet %s", s->nft_table);
+	json_add_known(o, "table", table);
+	json_object_object_add(o, "stands",
+			       json_object_new_boolean(s->overlay == POISE_OVERLAY_STANDS));
+	json_add_u64(o, "backends", s->by_stack);
+	return o;
+}
+
 static struct json_object *boot_json(const struct status *s)
 {
 	struct json_object *o = json_object_new_object();
@@ -207,6 +229,8 @@ void status_json(struct cli *c, const struct status *s)
 	json_add_u64(addresses, "withdrawn", s->withdrawn);
 	json_object_object_add(o, "addresses", addresses);
 	json_object_object_add(o, "tracking", tracking_json(s));
+	if (s->overlay)
+		json_object_object_add(o, "nftables", overlay_json(s));
 	json_object_object_add(o, "boot_file", boot_json(s));
 	json_add_known(o, "hash_key_fingerprint", s->fingerprint);
 	json_object_object_add(o, "problems", remarks_json(&s->problems));

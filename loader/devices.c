@@ -62,7 +62,7 @@ static const struct {
 			"what is too big is dropped"},
 	[ATTACH_PROBE] = {"the programs at TC that health checks take clients' way by",
 			  "they go the host's own way"},
-	[ATTACH_LOCAL] = {"the program at TC egress that answers of mode local leave by",
+	[ATTACH_LOCAL] = {"the programs at TC that packets of mode local pass by",
 			  "clients are answered by an address that they do not know"},
 };
 

@@ -22,10 +22,23 @@
 #define NS_PER_US     1000ull
 #define US_PER_MS     1000ull
 
+/* The table of nftables that some next hops need. */
+static void look_at_overlay(struct poised *p)
+{
+	struct poise_error err = {0};
+
+	p->follow.news += overlay_settle(&p->overlay, p->instance, &p->follow.plan.seen, &err);
+	if (err.code && !p->told_overlay)
+		log_error(LOG_LEVEL_ERROR, &err);
+	if (err.code || p->instance->meta->overlay == POISE_OVERLAY_STANDS)
+		p->told_overlay = err.code;
+}
+
 static void look_at_devices(struct poised *p)
 {
 	devices_look(&p->devices, p->instance);
 	follow_devices(&p->follow);
+	look_at_overlay(p);
 	settle_tick(&p->settle, &p->follow); /* whether anything is attached counts there */
 }
 
@@ -73,7 +86,7 @@ static void say_status(struct poised *p)
 	for (size_t s = 0; s < cfg->services; s++)
 		backends += cfg->service[s]->members;
 	sd_notifyf(0, "STATUS=%zu services, %zu backends (%zu without next hop), %zu devices",
-		   cfg->services, backends, p->follow.plan.unresolved, p->follow.devices);
+		   cfg->services, backends, p->follow.plan.seen.unresolved, p->follow.devices);
 }
 
 /* False once the pins were removed (poise reset). */
@@ -97,6 +110,7 @@ static void on_second(uv_timer_t *timer)
 	say_status(p);
 	if (!stands(p->instance)) {
 		settle_removed(&p->settle, &p->follow);
+		overlay_remove(p->instance, NULL);
 		log_line(LOG_LEVEL_WARNING, "the instance was removed; nothing is left to keep");
 		uv_stop(&p->loop);
 	}

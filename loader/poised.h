@@ -17,6 +17,7 @@
 #include "fold.h"
 #include "health/checker.h"
 #include "net/gate.h"
+#include "net/overlay.h"
 #include "../maps/aging.h"
 #include "../maps/events.h"
 #include "notify.h"
@@ -154,6 +155,8 @@ struct poised {
 	struct checker *checker;
 	struct herald herald;
 	struct drained drained;
+	struct overlay overlay;
+	bool told_overlay; /* that its table failed: told once, until it stands */
 	struct fold fold;
 	struct rate_window *rates; /* [meta.members] */
 	__u64 faded;		   /* generation that on_fade has seen */

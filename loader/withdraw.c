@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "net/overlay.h"
 #include "poised.h"
 
 static void say(void *ctx, bool fault, const char *sentence)
@@ -48,6 +49,7 @@ int withdraw_detached(const struct options *o, struct poise_error *err)
 		rc = devices < 0 ? -1 : 0;
 		goto out;
 	}
+	overlay_remove(i, NULL); /* what it translated does not come in any more */
 	if (instance_lock(i, err))
 		goto out;
 	rc = withdraw(i, err);

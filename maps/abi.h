@@ -260,7 +260,7 @@ struct poise_member {
 
 POISE_ASSERT_SIZE(struct poise_member, 64);
 
-#define POISE_NEXTHOP_LOCAL 1ull /* of mode local: no path has this number (0) */
+#define POISE_NEXTHOP_LOCAL 1ull /* of mode local, or nat (nat.h): no path has this number (0) */
 
 /* ---- paths: how a frame leaves. Immutable while any next hop names it. Path 0 is never used.
  * ---*/

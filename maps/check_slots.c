@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "ports.h"
 #include "table.h"
+#include "text.h"
 
 #define LOOKS	   10	      /* in all, ... */
 #define LOOK_APART 10000000ul /* ... so many ns apart: a virtual CPU may be held up for long */
@@ -81,14 +82,18 @@ static __u64 link_at(const struct instance *i, __u32 at)
 			       __ATOMIC_ACQUIRE);
 }
 
-/* Is it of mode local, and its answers are found by a link? */
+/* Does it go by the host's stack (bpf/sent.h), and its answers are found by a link? */
 static bool is_local(const struct instance *i, __u32 at, __u64 head)
 {
 	const union poise_addr *source = &instance_ways(i, at, 1)->source;
+	const struct poise_slot *s = &i->slots[at];
 	__u32 id = POISE_WORD_MEMBER(head);
 
-	return id < i->meta->members && i->members[id].mode == POISE_LOCAL &&
-	       memcmp(source, &i->slots[at].address, sizeof(*source)) != 0;
+	if (id >= i->meta->members)
+		return false;
+	if (i->members[id].mode == POISE_LOCAL)
+		return memcmp(source, &s->address, sizeof(*source)) != 0;
+	return poise_addr_is_zero(source) || !memcmp(source, &s->client, sizeof(*source));
 }
 
 /* Of what its packets become: answers of mode local are found by that. */

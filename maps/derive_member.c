@@ -97,14 +97,15 @@ static void store_words_of_use(struct instance *i, __u16 id, const struct poise_
 	store32(&m->fade_until, 0);
 }
 
-/* In mode local the host's own routing knows the way; in any other it has yet to be found. */
+/* In mode local the host's own routing knows the way; in any other it has yet to be found, and in
+ * mode nat that may be what was found. */
 static void settle_nexthop(struct instance *i, __u16 id)
 {
 	const struct poise_member *m = &i->members[id];
 
 	if (m->mode == POISE_LOCAL)
 		instance_set_nexthop(i, id, POISE_NEXTHOP_LOCAL);
-	else if (m->nexthop == POISE_NEXTHOP_LOCAL)
+	else if (m->mode != POISE_NAT && m->nexthop == POISE_NEXTHOP_LOCAL)
 		instance_set_nexthop(i, id, 0);
 }
 

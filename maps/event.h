@@ -40,7 +40,8 @@
 	K(CHANGE, "change", false, "changed the configuration")                                    \
 	K(STARTED, "poised-started", false, "started")                                             \
 	K(STOPPED, "poised-stopped", false, "stopped")                                             \
-	K(NO_MIN, "service-without-minimum", false, "has no minimum to meet")
+	K(NO_MIN, "service-without-minimum", false, "has no minimum to meet")                      \
+	K(TABLE_RESTORED, "table-restored", true, "is put back")
 
 /* 0 is none: an entry that was never written. */
 enum poise_event_kind {

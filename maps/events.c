@@ -50,14 +50,16 @@ const char *events_object_word(int kind)
 		return "backend";
 	if (kind >= POISE_EVENT_ANNOUNCED && kind <= POISE_EVENT_RELEASED)
 		return "address";
+	if (kind == POISE_EVENT_TABLE_RESTORED)
+		return "table";
 	return kind == POISE_EVENT_ATTACHED || kind == POISE_EVENT_DETACHED ? "device" : "";
 }
 
 /* A kind is named after what it is of, and the state. */
 const char *events_state(const struct poise_event *e)
 {
-	static const char *const of[] = {"backend-", "next-",	"service-",
-					 "address-", "device-", "poised-"};
+	static const char *const of[] = {"backend-", "next-",	"service-", "address-",
+					 "device-",  "poised-", "table-"};
 	const char *name = events_name(e->kind);
 
 	if (e->kind == POISE_EVENT_RUNG || e->kind == POISE_EVENT_RUNG_WORSE)

@@ -35,7 +35,8 @@ struct poise_meta {
 			  */
 	__u32 nat_ports; /* POISE_PORT_RANGE that slots may have; 0: no service translates */
 	__u32 locals;	 /* backends of mode local: 0 spares what leaves the host a look-up */
-	__u32 spare2[10];
+	__u32 overlay;	 /* enum poise_overlay, likewise, and spares what comes in one */
+	__u32 spare2[9];
 
 	/* transactions: writers hold the lock */
 	__u64 committed; /* generation in force */

@@ -13,6 +13,22 @@
 
 #define POISE_PORTS 65536
 
+/*
+ * A backend of mode nat to which no attached device leads, such as one beyond a tunnel of this
+ * host, gets its clients' packets by the host's own routing, as if it were of mode local
+ * (POISE_NEXTHOP_LOCAL). They keep their sources till the host's stack translates those, by a table
+ * of nftables of ours (loader/net/nft.h) that knows them by a bit of their marks.
+ */
+enum poise_overlay {
+	POISE_OVERLAY_NONE,   /* there is no such backend, and no table */
+	POISE_OVERLAY_STANDS, /* the table is there */
+	POISE_OVERLAY_FAILED, /* the kernel refused it: such backends have no next hop */
+};
+
+/* Kubernetes and its networks use 0x80, 0x0f00, 0x2000 (port maps), 0x4000, 0x8000 and those from
+ * 0x10000 on. */
+#define POISE_OVERLAY_MARK 0x1000u
+
 struct poise_slot {
 	/* 63..48 how often the slot was filled, 37..33 POISE_SLOT_*, below that as a flow word. One
 	 * compare-and-swap changes it; 0: free. */

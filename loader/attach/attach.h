@@ -45,7 +45,8 @@ void attach_note_generic(struct instance *i);
 /* Programs at TC beside the pipeline, by what they are for. */
 enum attach_filter {
 	ATTACH_CUT,   /* cuts in two what is too big */
-	ATTACH_LOCAL, /* gives answers of mode local the service's address, at egress */
+	ATTACH_LOCAL, /* gives answers of mode local the service's address, at egress; and, at
+		       * ingress, marks what the stack is to translate */
 	ATTACH_PROBE, /* sends health checks by clients' way: a program at egress, one at ingress */
 };
 

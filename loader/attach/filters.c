@@ -2,7 +2,8 @@
 /*
  * The programs at TC of the attached devices, beside the pipeline: the one that cuts in two what is
  * too big (bpf/cut.bpf.c), the two that health checks take clients' way by (bpf/probe.bpf.c), and
- * the one by which answers of mode local leave (bpf/local.bpf.c).
+ * those by which answers of mode local leave, and which mark what the stack is to translate
+ * (bpf/local.bpf.c).
  * Loaded over the pinned maps, pinned with the pipeline, run on every attached device. A word in
  * meta says of each kind that no device lacks any: only then XDP sends packets to be cut, and
  * checks go by the path. Other software may remove them with the qdisc that they are on: poised
@@ -27,6 +28,7 @@ static const struct filter {
 	{ATTACH_PROBE, "poise_probe_out", "prog_probe_out", ATTACH_TC_PROBE_OUT},
 	{ATTACH_PROBE, "poise_probe_in", "prog_probe_in", ATTACH_TC_PROBE_IN},
 	{ATTACH_LOCAL, "poise_local_out", "prog_local_out", ATTACH_TC_LOCAL_OUT},
+	{ATTACH_LOCAL, "poise_local_in", "prog_local_in", ATTACH_TC_LOCAL_IN},
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
 

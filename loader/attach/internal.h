@@ -165,6 +165,7 @@ enum attach_tc_place {
 	ATTACH_TC_PROBE_OUT,
 	ATTACH_TC_PROBE_IN,
 	ATTACH_TC_LOCAL_OUT,
+	ATTACH_TC_LOCAL_IN,
 };
 
 /* Attaches the program, or replaces what is in its place. */

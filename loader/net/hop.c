@@ -57,6 +57,34 @@ static bool is_attached(const struct hop_want *want, unsigned int ifindex)
 	return false;
 }
 
+/* Why the host's own stack does not take what no attached device leads to; "": it never would. */
+static const char *no_stack(const struct hop_want *want, const struct net_hop *hop)
+{
+	if (want->mode == POISE_NAT && want->crosses)
+		return ", nor can clients of the other family be led there";
+	if (!hop->by_stack)
+		return "";
+	return hop->pending ? ": waiting for a table of nftables (poised)"
+			    : ", and nftables failed (poise status)";
+}
+
+/* No attached device leads there. What is translated within a family can go by the host's own
+ * routing, if its stack translates it (maps/nat.h). */
+static bool hop_by_stack(const struct hop_want *want, const struct net_link *top,
+			 const struct net_link *link, struct net_hop *hop)
+{
+	if (want->mode == POISE_NAT && want->count && !want->crosses && top->up) {
+		hop->by_stack = true;
+		hop->path.ifindex = top->ifindex;
+		hop->pending = want->overlay == POISE_OVERLAY_NONE;
+		if (want->overlay == POISE_OVERLAY_STANDS)
+			return true;
+	}
+	snprintf(hop->remedy, sizeof(hop->remedy), "poise attach %s", link->name);
+	return no(hop, "leaves by %s, to which poise is not attached%s", top->name,
+		  no_stack(want, hop));
+}
+
 /* Walks down from the route's device through VLAN devices to an attached one, collecting tags. */
 static bool hop_device(const struct net_links *links, const struct hop_want *want,
 		       const struct net_link *top, struct net_hop *hop)
@@ -68,10 +96,8 @@ static bool hop_device(const struct net_links *links, const struct hop_want *wan
 
 	while (!is_attached(want, link->ifindex)) {
 		if (!link->vlan || !link->lower || !net_link(links, link->lower) ||
-		    tags == POISE_PATH_MAX_VLANS) {
-			snprintf(hop->remedy, sizeof(hop->remedy), "poise attach %s", link->name);
-			return no(hop, "leaves by %s, to which poise is not attached", top->name);
-		}
+		    tags == POISE_PATH_MAX_VLANS)
+			return hop_by_stack(want, top, link, hop);
 		tag[tags][0] = htons(link->vid);
 		tag[tags++][1] = link->tpid;
 		link = net_link(links, link->lower);
@@ -157,7 +183,7 @@ struct net_neigh *hop_decide(struct net_cache *c, const struct net_route *r,
 		no(hop, "the route leaves by a device that is gone");
 		return NULL;
 	}
-	if (!hop_device(&c->links, want, top, hop) || !hop_source(r, want, hop))
+	if (!hop_device(&c->links, want, top, hop) || hop->by_stack || !hop_source(r, want, hop))
 		return NULL;
 	mtu = r->mtu && r->mtu < top->mtu ? r->mtu : top->mtu;
 	hop->path.mtu = mtu < PATH_MTU_MAX ? mtu : PATH_MTU_MAX;
@@ -172,6 +198,8 @@ bool hop_is(const struct instance *i, __u64 nexthop, const struct net_hop *hop)
 
 	if (hop->why[0] || !nexthop)
 		return hop->why[0] && !nexthop;
+	if (hop->by_stack)
+		return nexthop == POISE_NEXTHOP_LOCAL;
 	return !(nexthop ^ INSTANCE_NEXTHOP(hop->mac, at)) &&
 	       path_chain_is(i, at, &hop->path, hop->source, hop->sources);
 }

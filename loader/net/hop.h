@@ -15,6 +15,8 @@ struct hop_want {
 	union poise_addr source;      /* outer source of dst's family; zero: the route's own */
 	const union poise_addr *pool; /* mode nat: it and the others, POISE_SOURCES, zero at the
 				       * end; else NULL */
+	bool crosses;		      /* as in struct net_want, ... */
+	__u32 overlay;		      /* ... likewise */
 	const unsigned int *attached;
 	size_t count;
 };

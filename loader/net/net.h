@@ -18,9 +18,27 @@ void net_close(struct net *n);
 int net_fd(const struct net *n);
 int net_read(struct net *n);
 
+/* Whose next hop is wanted, and where it may lead. */
+struct net_want {
+	union poise_addr dst;
+	enum poise_mode mode;
+	/* Outer sources, POISE_SOURCES of each family, zero at the end. */
+	const union poise_addr *source4, *source6;
+	bool crosses;		      /* mode nat: clients may be of the other family */
+	__u32 overlay;		      /* meta.overlay: whether the host's own stack may take it */
+	const unsigned int *attached; /* the devices poise is attached to */
+	size_t count;
+};
+
+/* Of this member, for its instance; where it may lead is to be filled in. */
+struct net_want net_want_of(const struct instance *i, const struct config_service *svc,
+			    const struct config_member *m);
+
 /* Where frames for a member leave, or why a member has no next hop, in words. */
 struct net_hop {
 	__u64 nexthop;	 /* for struct poise_member; 0 unresolved, or no path was made */
+	bool by_stack;	 /* no attached device leads there: by the host's own stack, translated, or
+			  * it has none; path has the route's device */
 	char why[128];	 /* empty: it has one */
 	char remedy[64]; /* a command that would help; empty none */
 	bool pending;	 /* the neighbour was asked and may still answer */
@@ -30,15 +48,11 @@ struct net_hop {
 	__u32 sources;
 };
 
-/* Where packets for dst (of a service with these outer sources, POISE_SOURCES of each family, zero
- * at the end) leave: route, neighbour, path.
+/* Where packets leave: route, neighbour, path.
  * l2: a route through a gateway is refused. Asks the kernel to resolve and keep the neighbour
- * (NTF_MANAGED, else NTF_USE). attached[] are the ifindexes poise is attached to. With i NULL no
- * path is made and nexthop stays 0: for show. -1: the kernel could not be asked, or no path is
- * left; an unresolved next hop is no error. */
-int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum poise_mode mode,
-	    const union poise_addr *source4, const union poise_addr *source6,
-	    const unsigned int *attached, size_t count, struct net_hop *hop,
+ * (NTF_MANAGED, else NTF_USE). No path is made and nexthop stays 0: for show. -1: the kernel could
+ * not be asked; an unresolved next hop is no error. */
+int net_hop(struct net *n, const struct net_want *want, struct net_hop *hop,
 	    struct poise_error *err);
 
 /* The same for every member of cfg; stores what changed, under the lock, which it takes (and
@@ -58,9 +72,14 @@ struct net_plan {
 	struct net_change *change; /* owned; net_plan_free */
 	size_t count;
 	size_t room;
-	size_t unresolved; /* of the whole pass, if this call ended it */
-	bool more;	   /* the budget was used up: plan again soon */
-	size_t at_service, at_member, seen_unresolved; /* where such a call goes on */
+	bool more; /* the budget was used up: plan again soon */
+	struct net_seen {
+		bool whole;	      /* of a pass that came to its end */
+		size_t unresolved;    /* members without a next hop */
+		size_t by_stack;      /* those that no attached device leads to (struct net_hop) */
+		size_t nats;	      /* of mode nat, if poise is attached to any device */
+	} seen, seeing;		      /* in the last whole pass, and in the one under way ... */
+	size_t at_service, at_member; /* ... and where that goes on */
 };
 
 #define NET_QUERY_COST 8 /* 2.3 us against 0.3 us */

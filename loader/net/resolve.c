@@ -13,19 +13,39 @@
 #include "../../maps/events.h"
 #include "../../maps/text.h"
 #include "hop.h"
+#include "overlay.h"
 #include "socket.h"
 
-static void want_of(struct hop_want *want, const union poise_addr *dst, enum poise_mode mode,
-		    const union poise_addr *source4, const union poise_addr *source6)
+struct net_want net_want_of(const struct instance *i, const struct config_service *svc,
+			    const struct config_member *m)
 {
-	want->dst = *dst;
-	want->mode = mode;
-	memset(&want->source, 0, sizeof(want->source));
-	want->pool = NULL;
-	if (mode != POISE_L2)
-		want->source = poise_addr_is4(dst) ? *source4 : *source6;
-	if (mode == POISE_NAT)
-		want->pool = poise_addr_is4(dst) ? source4 : source6;
+	struct net_want want = {.dst = m->conf.addr,
+				.mode = config_mode(svc, m),
+				.source4 = svc->conf.source4,
+				.source6 = svc->conf.source6,
+				.overlay = __atomic_load_n(&i->meta->overlay, __ATOMIC_RELAXED)};
+
+	for (unsigned int l = 0; l < svc->conf.listeners; l++)
+		want.crosses |=
+			poise_addr_is4(&svc->conf.listener[l].addr) != poise_addr_is4(&want.dst);
+	return want;
+}
+
+static struct hop_want hop_want(const struct net_want *want)
+{
+	const union poise_addr *pool = poise_addr_is4(&want->dst) ? want->source4 : want->source6;
+	struct hop_want w = {.dst = want->dst,
+			     .mode = want->mode,
+			     .crosses = want->crosses,
+			     .overlay = want->overlay,
+			     .attached = want->attached,
+			     .count = want->count};
+
+	if (want->mode != POISE_L2)
+		w.source = *pool;
+	if (want->mode == POISE_NAT)
+		w.pool = pool;
+	return w;
 }
 
 /* Decides, asking the kernel for what is not known. */
@@ -45,26 +65,14 @@ static int hop_find(struct net *n, const struct hop_want *want, __u64 now, struc
 	return net_neigh_ask(e, now) ? net_ask_neigh(n, e, true, err) : 0;
 }
 
-int net_hop(struct net *n, struct instance *i, const union poise_addr *dst, enum poise_mode mode,
-	    const union poise_addr *source4, const union poise_addr *source6,
-	    const unsigned int *attached, size_t count, struct net_hop *hop,
+int net_hop(struct net *n, const struct net_want *want, struct net_hop *hop,
 	    struct poise_error *err)
 {
-	struct hop_want want = {.attached = attached, .count = count};
-	__u16 path;
+	const struct hop_want w = hop_want(want);
 
-	want_of(&want, dst, mode, source4, source6);
 	if (n->stale && net_dump(n, err) < 0)
 		return -1;
-	if (hop_find(n, &want, net_now(), hop, err) < 0)
-		return -1;
-	if (!i || hop->why[0])
-		return 0;
-	path = instance_path_chain(i, &hop->path, hop->source, hop->sources, err);
-	if (!path)
-		return -1;
-	hop->nexthop = INSTANCE_NEXTHOP(hop->mac, path);
-	return 0;
+	return hop_find(n, &w, net_now(), hop, err);
 }
 
 static struct net_change *plan_add(struct net_plan *plan)
@@ -74,18 +82,25 @@ static struct net_change *plan_add(struct net_plan *plan)
 }
 
 static int plan_member(struct net *n, const struct instance *i, const struct config_service *svc,
-		       const struct config_member *m, struct hop_want *want, __u64 now,
+		       const struct config_member *m, const struct net_want *where, __u64 now,
 		       struct net_plan *plan, struct poise_error *err)
 {
-	enum poise_mode mode = config_mode(svc, m);
+	struct net_seen *seen = &plan->seeing;
+	struct net_want want;
+	struct hop_want w;
 	struct net_hop hop;
 
-	if (!m->id || mode == POISE_LOCAL) /* local: this host's own routing */
+	if (!m->id || config_mode(svc, m) == POISE_LOCAL) /* local: this host's own routing */
 		return 0;
-	want_of(want, &m->conf.addr, mode, svc->conf.source4, svc->conf.source6);
-	if (hop_find(n, want, now, &hop, err) < 0)
+	want = net_want_of(i, svc, m);
+	want.attached = where->attached;
+	want.count = where->count;
+	w = hop_want(&want);
+	if (hop_find(n, &w, now, &hop, err) < 0)
 		return -1;
-	plan->seen_unresolved += hop.why[0] != '\0';
+	seen->unresolved += hop.why[0] != '\0';
+	seen->by_stack += hop.by_stack;
+	seen->nats += want.count && want.mode == POISE_NAT;
 	if (!hop_is(i, i->members[m->id].nexthop, &hop))
 		*plan_add(plan) = (struct net_change){.svc = svc, .member = m, .hop = hop};
 	return 0;
@@ -108,14 +123,15 @@ static void plan_begin(struct net *n, struct net_plan *plan)
 	if (plan->more)
 		return;
 	n->pass++;
-	plan->at_service = plan->at_member = plan->seen_unresolved = 0;
+	plan->at_service = plan->at_member = 0;
+	plan->seeing = (struct net_seen){.whole = true};
 }
 
 int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
 	     const unsigned int *attached, size_t count, unsigned int budget, struct net_plan *plan,
 	     struct poise_error *err)
 {
-	struct hop_want want = {.attached = attached, .count = count};
+	struct net_want where = {.attached = attached, .count = count};
 	__u32 end = n->queries * NET_QUERY_COST + budget;
 	__u64 now = net_now();
 	__u32 seen = 0;
@@ -133,12 +149,12 @@ int net_plan(struct net *n, const struct instance *i, const struct config *cfg,
 				plan->more = true;
 				return 0;
 			}
-			if (plan_member(n, i, svc, &svc->member[plan->at_member], &want, now, plan,
+			if (plan_member(n, i, svc, &svc->member[plan->at_member], &where, now, plan,
 					err) < 0)
 				return -1;
 		}
 	}
-	plan->unresolved = plan->seen_unresolved;
+	plan->seen = plan->seeing;
 	let_go(n);
 	return 0;
 }
@@ -156,6 +172,11 @@ static void tell(struct instance *i, const struct net_change *c, __u64 before)
 		return;
 	}
 	if_indextoname(c->hop.path.ifindex, device);
+	if (c->hop.by_stack) {
+		events_backend(i, before ? POISE_EVENT_HOP_MOVED : POISE_EVENT_HOP_FOUND,
+			       c->member->id, "the host's own way by %s, translated", device);
+		return;
+	}
 	events_backend(i, before ? POISE_EVENT_HOP_MOVED : POISE_EVENT_HOP_FOUND, c->member->id,
 		       "%02x:%02x:%02x:%02x:%02x:%02x on %s", m[0], m[1], m[2], m[3], m[4], m[5],
 		       device);
@@ -170,6 +191,23 @@ static bool still_its(const struct instance *i, const struct net_change *c)
 	       !memcmp(&rec->addr, &c->member->conf.addr, sizeof(rec->addr));
 }
 
+/* Without room for a path this member is unresolved; others may go on. */
+static int settle(struct instance *i, struct net_hop *hop, struct poise_error *err)
+{
+	__u16 path;
+
+	hop->nexthop = hop->by_stack ? POISE_NEXTHOP_LOCAL : 0;
+	if (hop->why[0])
+		hop->nexthop = 0;
+	if (hop->why[0] || hop->by_stack)
+		return 0;
+	path = instance_path_chain(i, &hop->path, hop->source, hop->sources, err);
+	if (!path)
+		return -1;
+	hop->nexthop = INSTANCE_NEXTHOP(hop->mac, path);
+	return 0;
+}
+
 int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err)
 {
 	int rc = 0;
@@ -177,20 +215,11 @@ int net_apply(struct instance *i, struct net_plan *plan, struct poise_error *err
 	for (size_t k = 0; k < plan->count; k++) {
 		struct net_change *c = &plan->change[k];
 		__u64 before = i->members[c->member->id].nexthop;
-		__u16 path;
 
 		if (!still_its(i, c))
 			continue;
-		c->hop.nexthop = 0;
-		if (!c->hop.why[0]) {
-			/* Without room for a path this member is unresolved; others may go on. */
-			path = instance_path_chain(i, &c->hop.path, c->hop.source, c->hop.sources,
-						   err);
-			if (path)
-				c->hop.nexthop = INSTANCE_NEXTHOP(c->hop.mac, path);
-			else
-				rc = -1;
-		}
+		if (settle(i, &c->hop, err))
+			rc = -1;
 		instance_set_nexthop(i, c->member->id, c->hop.nexthop);
 		if (before != c->hop.nexthop && k < TOLD)
 			tell(i, c, before);
@@ -204,6 +233,24 @@ void net_plan_free(struct net_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
+/* A plan, and a second one if the first has shown that the host's stack is, or is no more, to take
+ * some. */
+static int plan_all(struct net *n, struct instance *i, const struct config *cfg,
+		    const unsigned int *attached, size_t count, struct net_plan *plan,
+		    struct poise_error *err)
+{
+	struct poise_error ignored = {0}; /* meta says so, and `poise status` */
+	struct overlay overlay = {0};
+
+	if (net_plan(n, i, cfg, attached, count, 0, plan, err))
+		return -1;
+	if (cfg->part && !plan->seen.by_stack) /* others may need it */
+		return 0;
+	if (!overlay_settle(&overlay, i, &plan->seen, &ignored))
+		return 0;
+	return net_plan(n, i, cfg, attached, count, 0, plan, err);
+}
+
 int net_resolve(struct net *n, struct instance *i, const struct config *cfg,
 		const unsigned int *attached, size_t count, struct poise_error *err)
 {
@@ -211,7 +258,7 @@ int net_resolve(struct net *n, struct instance *i, const struct config *cfg,
 	bool held = i->locked;
 	int rc;
 
-	rc = net_plan(n, i, cfg, attached, count, 0, &plan, err);
+	rc = plan_all(n, i, cfg, attached, count, &plan, err);
 	if (rc < 0 || !plan.count)
 		goto out;
 	if (!held && instance_lock(i, err) < 0) {
@@ -223,7 +270,7 @@ int net_resolve(struct net *n, struct instance *i, const struct config *cfg,
 		instance_unlock(i);
 out:
 	if (rc == 0)
-		rc = plan.unresolved;
+		rc = plan.seen.unresolved;
 	net_plan_free(&plan);
 	return rc;
 }

@@ -75,13 +75,13 @@ TestSuite(net_kernel, .init = set_up, .fini = tear_down, .timeout = TEST_LONGEST
 static struct net_hop hop_to(const char *addr, enum poise_mode mode)
 {
 	static const union poise_addr any[POISE_SOURCES];
+	struct net_want want = {
+		.mode = mode, .source4 = any, .source6 = any, .attached = &eth0, .count = 1};
 	struct poise_error err = {0};
-	union poise_addr dst;
 	struct net_hop hop;
 
-	cr_assert_eq(poise_parse_addr(addr, &dst, &err), 0);
-	cr_assert_eq(net_hop(net, NULL, &dst, mode, any, any, &eth0, 1, &hop, &err), 0, "%s",
-		     err.message);
+	cr_assert_eq(poise_parse_addr(addr, &want.dst, &err), 0);
+	cr_assert_eq(net_hop(net, &want, &hop, &err), 0, "%s", err.message);
 	return hop;
 }
 
@@ -202,7 +202,7 @@ Test(net_kernel, members_get_and_lose_next_hops)
 	cr_assert_eq(i->members[m[1].id].nexthop, 0, "eth1 is not attached");
 	cr_assert_eq(net_plan(net, i, cfg, &eth0, 1, 0, &plan, &err), 0);
 	cr_assert_eq(plan.count, 0, "nothing changed, nothing to store");
-	cr_assert_eq(plan.unresolved, 1);
+	cr_assert_eq(plan.seen.unresolved, 1);
 
 	/* A budget of one goes on where it stopped, and comes to the same. */
 	do

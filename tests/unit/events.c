@@ -194,9 +194,10 @@ Test(events, kinds_and_their_objects)
 {
 	static const struct {
 		const char *of, *object;
-	} names[] = {{"backend-", "backend"}, {"next-hop-", "backend"}, {"address-", "address"},
-		     {"device-", "device"},   {"service-", ""},		{"poised-", ""},
-		     {"change", ""}};
+	} names[] = {{"backend-", "backend"}, {"next-hop-", "backend"},
+		     {"address-", "address"}, {"device-", "device"},
+		     {"service-", ""},	      {"poised-", ""},
+		     {"table-", "table"},     {"change", ""}};
 
 	for (int kind = POISE_EVENT_NONE + 1; kind < POISE_EVENT_COUNT; kind++) {
 		const char *name = events_name(kind), *object = NULL;

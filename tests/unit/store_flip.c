@@ -67,7 +67,8 @@ static bool find_meta(size_t at, int bit)
 		return at == offsetof(struct poise_meta, sequence) && bit == 0;
 	if (IN(struct poise_meta, graced, graced) || IN(struct poise_meta, swept, swept))
 		return false;
-	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, heartbeat, cuts) ||
+	if (IN(struct poise_meta, pressure, pressure) || IN(struct poise_meta, overlay, overlay) ||
+	    IN(struct poise_meta, heartbeat, cuts) ||
 	    IN(struct poise_meta, daemon_since, generic_mtu) ||
 	    IN(struct poise_meta, boot_file, returns))
 		return false;
