@@ -45,6 +45,7 @@ ip:iproute2
 ethtool:ethtool
 ping:iputils-ping
 tcpdump:tcpdump
+nft:nftables
 nsenter:util-linux
 sysctl:procps
 valgrind:valgrind
@@ -58,7 +59,6 @@ xz:xz-utils
 BENCH_NEEDS='
 gnuplot:gnuplot-nox
 perf:linux-perf
-nft:nftables
 haproxy:haproxy
 ipvsadm:ipvsadm
 /usr/lib/nginx/modules/ngx_stream_module.so:libnginx-mod-stream

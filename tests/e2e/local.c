@@ -8,17 +8,20 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/site.h"
 
-#define PODS	 3
-#define REQUESTS 300
-#define RATE	 600
-#define LONG	 "10485760" /* bytes of a transfer that many windows take */
-#define SHORT	 "300000"
-#define LB4	 "10.0.0.101"
-#define OVERLAY	 "10.8.0.1" /* b1's in a network that lies over the backends' */
+#define PODS	   3
+#define REQUESTS   300
+#define RATE	   600
+#define LONG	   "10485760" /* bytes of a transfer that many windows take */
+#define SHORT	   "300000"
+#define OFTEN	   2000	 /* short connections */
+#define OFTEN_FULL 20000 /* with POISE_FULL set */
+#define OFTEN_RATE 1500	 /* a second */
+#define LB4	   "10.0.0.101"
 
 TestSuite(local, .timeout = 120);
 
@@ -51,6 +54,9 @@ static void up(struct site *s)
 		snprintf(node, sizeof(node), "p%d", n);
 		serve(&s->lab, node, pods4[n - 1], pods6[n - 1]);
 	}
+	lab_must(&s->lab, "c1",
+		 "ip addr add 198.51.100.9/24 dev eth0 && "
+		 "ip addr add 2001:db8:c::9/64 dev eth0 nodad");
 	site_attach(s);
 }
 
@@ -89,8 +95,12 @@ static void all_answered(const struct site *s, const char *kind, const char *at,
 	cr_assert(strstr(out, want), "%s", out);
 }
 
-static void real_traffic(const struct site *s, const char *at, const char *const *backend)
+/* sources: two addresses of c1, which open many short connections that servers close. */
+static void real_traffic(const struct site *s, const char *at, const char *const *backend,
+			 const char *sources)
 {
+	char http[64];
+
 	/* Each backend in turn: two transfers each way. */
 	for (int n = 0; n < PODS; n++) {
 		alone(s, backend, n);
@@ -98,8 +108,9 @@ static void real_traffic(const struct site *s, const char *at, const char *const
 	}
 	lab_must(&s->lab, "lb1", "poise backend enable web %s %s %s", backend[0], backend[1],
 		 backend[2]);
-	all_answered(s, "http", at, 80);
 	all_answered(s, "udp", at, 9000);
+	snprintf(http, sizeof(http), "%s:80", at);
+	site_connect_often(s, http, sources, OFTEN_RATE, getenv("POISE_FULL") ? OFTEN_FULL : OFTEN);
 	lab_must(&s->lab, "lb1", "poise stats web | grep reply-forwarded");
 }
 
@@ -119,20 +130,43 @@ static void remarks(const struct site *s)
 	lab_must(&s->lab, "lb1", "poise status | grep -F 'eth0: rp_filter is 1'");
 }
 
-/* A datagram for a port that nobody has, and segments that a router cannot pass on. */
-static void errors(const struct site *s)
-{
-	const char *out;
+#define LATE	  9300
+#define LATE_SIZE 1400 /* of a datagram that fits but for its last link */
 
-	lab_must(&s->lab, "lb1",
-		 "poise service listen web " SITE_VIP4 ":9002/udp " SITE_VIP4 ":9002");
-	out = lab_must(&s->lab, "c1", "probe udp " SITE_VIP4 ":9002");
-	cr_assert(strstr(out, "refused") || strstr(out, "icmp 3 3"), "%s", out);
-	out = lab_must(&s->lab, "c1", "probe tcp " SITE_VIP4 ":9002");
-	cr_assert(strstr(out, "refused"), "%s", out);
+/* Who serves, and what both ends are told of a port where nobody listens, and of what does not fit;
+ * to the server, it is the client that says so. */
+static const struct told {
+	const char *vip, *vip_bare, *backend, *nobody, *nobody_late, *too_big;
+	unsigned int fits; /* of a datagram whose answer has "p1 " in front */
+} told[] = {
+	{SITE_VIP4, SITE_VIP4, "10.7.1.1", "icmp 3 3 from 192.0.2.10", "icmp 3 3 from 198.51.100.1",
+	 "icmp 3 4 from 198.51.100.1 mtu 1400", 1500 - 20 - 8 - 3},
+	{"[" SITE_VIP6 "]", SITE_VIP6, "[fd07:1::1]", "icmp 1 4 from 2001:db8:a::10",
+	 "icmp 1 4 from 2001:db8:c::1", "icmp 2 0 from 2001:db8:c::1 mtu 1400", 1500 - 40 - 8 - 3},
+};
+
+/* Ports that nobody has, datagrams and segments that a router cannot pass on, at both ends. */
+static void errors(const struct site *s, const struct told *t)
+{
+	char backend[32];
+
+	snprintf(backend, sizeof(backend), "%s:%d", t->backend, LATE);
+	lab_must(&s->lab, "lb1", "poise service listen web %s:9002/udp %s:9002 %s:%d/udp", t->vip,
+		 t->vip, t->vip, LATE);
+	lab_must(&s->lab, "c1", "probe udp %s:9002 | grep -F '%s'", t->vip, t->nobody);
+	lab_must(&s->lab, "c1", "probe tcp %s:9002 | grep refused", t->vip);
+	site_expect_late(s, "p1", backend, t->vip_bare, LATE, 100, t->nobody_late);
 	lab_must(&s->lab, "router", "ip link set clients mtu 1400");
-	transfers(s, "c1", SITE_VIP4, SHORT);
+	site_expect_late(s, "p1", backend, t->vip_bare, LATE, LATE_SIZE, t->too_big);
+	transfers(s, "c1", t->vip, SHORT);
 	lab_must(&s->lab, "lb1", "poise stats web | grep icmp-error-routed");
+	lab_must(&s->lab, "router", "ip link set clients mtu 1500");
+}
+
+/* Every size that fits both ways, by one backend. */
+static void sizes(const struct site *s, const struct told *t)
+{
+	lab_must(&s->lab, "c1", "sizes %s:9000 %u", t->vip, t->fits);
 }
 
 static void attach_inside(const struct site *s)
@@ -169,19 +203,62 @@ Test(local, containers)
 
 	up(&s);
 	service(&s, "web", SITE_VIP4, "10.7.1.1 10.7.2.2 10.7.2.3");
-	real_traffic(&s, SITE_VIP4, pods4);
+	real_traffic(&s, SITE_VIP4, pods4, "198.51.100.1:0,198.51.100.9:0");
 	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s http://" SITE_VIP4 "/who"),
 			 "198.51.100.1\n");
 	others(&s);
 	attach_inside(&s);
 	inside(&s, SITE_VIP4, pods4);
-	errors(&s);
+	alone(&s, pods4, 0);
+	sizes(&s, &told[0]);
+	errors(&s, &told[0]);
 	lab_must(&s.lab, "lb1", "poise map check && poise service del web --now");
 	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
-	real_traffic(&s, "[" SITE_VIP6 "]", pods6);
+	real_traffic(&s, "[" SITE_VIP6 "]", pods6, "[2001:db8:c::1]:0,[2001:db8:c::9]:0");
 	cr_assert_str_eq(lab_must(&s.lab, "c1", "curl -s 'http://[" SITE_VIP6 "]/who'"),
 			 "2001:db8:c::1\n");
 	inside(&s, "[" SITE_VIP6 "]", pods6);
+	alone(&s, pods6, 0);
+	sizes(&s, &told[1]);
+	errors(&s, &told[1]);
+	lab_must(&s.lab, "lb1", "poise map check");
+	lab_down(&s.lab);
+}
+
+/* Bytes, or packets, that left lb1. */
+static double left(const struct site *s, const char *what)
+{
+	return atof(lab_must(&s->lab, "lb1", "cat /sys/class/net/eth0/statistics/tx_%s", what));
+}
+
+/* In generic mode, with all that devices of one host leave to each other: what comes in and what
+ * leaves are packets of many segments, with checksums that nobody has made yet. */
+Test(local, generic_with_packets_of_many_segments)
+{
+	static const char all[] = "tx on tso on gso on gro on";
+	struct site s = {0};
+	double packets, bytes;
+
+	lab_up(&s.lab, "--clients 1 --backends 1 --pods 1");
+	serve(&s.lab, "p1", pods4[0], pods6[0]);
+	lab_must(&s.lab, "router",
+		 "ip link set dev lb1-eth0 xdpdrv off && ethtool -K lb1-eth0 %s && "
+		 "ethtool -K c1-eth0 %s",
+		 all, all);
+	lab_must(&s.lab, "lb1", "ethtool -K eth0 %s && ethtool -K pod1 %s", all, all);
+	lab_must(&s.lab, "c1", "ethtool -K eth0 %s", all);
+	lab_must(&s.lab, "p1", "ethtool -K eth0 %s", all);
+	s.poised = lab_poised(&s.lab, "lb1", "");
+	lab_must(&s.lab, "lb1", "poise attach eth0 mode generic");
+	service(&s, "web", SITE_VIP4, pods4[0]);
+	service(&s, "six", "[" SITE_VIP6 "]", pods6[0]);
+	packets = left(&s, "packets");
+	bytes = left(&s, "bytes");
+	transfers(&s, "c1", SITE_VIP4, LONG);
+	transfers(&s, "c1", "[" SITE_VIP6 "]", LONG);
+	packets = left(&s, "packets") - packets;
+	bytes = left(&s, "bytes") - bytes;
+	cr_assert_gt(bytes, 3000 * packets, "%.0f bytes in %.0f packets", bytes, packets);
 	lab_must(&s.lab, "lb1", "poise map check");
 	lab_down(&s.lab);
 }
@@ -220,30 +297,6 @@ static void beside_nat(const struct site *s)
 	}
 }
 
-/* An overlay leads to a server on another machine: packets for it leave by a tunnel, and the host
- * masquerades them, so that answers come back the same way. */
-static void overlay(const struct site *s)
-{
-	static const char tunnel[] =
-		"ip link add vx0 type vxlan id 7 dstport 4789 local %s remote %s "
-		"dev eth0 && ip addr add %s/24 dev vx0 && ip link set vx0 up";
-
-	lab_must(&s->lab, "lb1", tunnel, LB4, "10.0.0.1", "10.8.0.254");
-	lab_must(&s->lab, "b1", tunnel, "10.0.0.1", LB4, OVERLAY);
-	lab_must(&s->lab, "lb1",
-		 "nft add rule inet host post oifname vx0 masquerade && "
-		 "nft add rule inet host forward oifname vx0 accept");
-	lab_serve(&s->lab, "b1", "serve overlay " OVERLAY ":9000");
-	lab_must(&s->lab, "lb1",
-		 "poise backend add web " OVERLAY " && "
-		 "poise backend disable web " LB4 " 10.7.1.1 10.0.0.1");
-	transfers(s, "c1", SITE_VIP4, LONG);
-	all_answered(s, "http", SITE_VIP4, 80);
-	all_answered(s, "udp", SITE_VIP4, 9000);
-	cr_assert_str_eq(lab_must(&s->lab, "c1", "curl -s http://" SITE_VIP4 "/who"),
-			 "10.8.0.254\n");
-}
-
 Test(local, the_host_itself_and_others)
 {
 	struct site s = {0};
@@ -251,7 +304,6 @@ Test(local, the_host_itself_and_others)
 	up(&s);
 	itself(&s);
 	beside_nat(&s);
-	overlay(&s);
 	lab_must(&s.lab, "lb1", "poise map check");
 	remarks(&s);
 	lab_down(&s.lab);

@@ -83,24 +83,12 @@ static void expect_nobody(const struct site *s, const struct pair *p)
 	cr_assert(strstr(out, "refused"), "%s: %s", p->name, out);
 }
 
-/* A server on b1 answers a client, by datagrams of so many bytes, whose socket has gone. */
 static void expect_late(const struct site *s, const struct pair *p, int size, const char *says)
 {
-	const char *out;
-	int heard = -1;
+	char backend[64];
 
-	lab_must(&s->lab, "b1",
-		 "rm -f /run/late; probe late %s:" PORT " size %d > /run/late 2>&1 & "
-		 "until grep -q ready /run/late; do sleep 0.05; done",
-		 p->backend, size);
-	for (int k = 0; k < 3 && heard; k++) {
-		lab_must(&s->lab, "c1", "bash -c 'echo > /dev/udp/%s/%d'", p->vip_bare, p->port);
-		heard = lab_run(&s->lab, "b1", NULL,
-				"for n in $(seq 100); do grep -q after /run/late && exit 0; "
-				"sleep 0.1; done; exit 1");
-	}
-	out = lab_must(&s->lab, "b1", "cat /run/late");
-	cr_assert(strstr(out, says), "%s: %s: %s", p->name, says, out);
+	snprintf(backend, sizeof(backend), "%s:" PORT, p->backend);
+	site_expect_late(s, "b1", backend, p->vip_bare, p->port, size, says);
 }
 
 static void errors_on_both_ends(struct site *s)

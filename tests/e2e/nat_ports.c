@@ -2,10 +2,6 @@
 /*
  * Ports of mode nat under real connections: twenty thousand short ones that the server closes, five
  * times as many as there are ports, and what status and stats say when they run short.
- *
- * A port that is handed out too early shows as a second: its SYN is answered by what the backend
- * remembers, or by nobody, and sent again. A machine that stands still shows as a second too; so a
- * load is asked again if some of it was slow, and fails if some is slow each time.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -15,36 +11,7 @@
 
 #include "tests/support/site.h"
 
-#define SLOW  900000 /* us: a SYN that is sent again takes a second */
-#define TRIES 3
-
 TestSuite(nat_ports, .timeout = TEST_LONGEST);
-
-/* Of the requests in the load's log, how many took longer. */
-static long slow_ones(const struct site *s)
-{
-	return atol(lab_must(&s->lab, "c1", "awk '$3 > %d { n++ } END { print n + 0 }' /run/log",
-			     SLOW));
-}
-
-/* From addresses of c1, in turn: none fails, none is slow. */
-static void connect_often(const struct site *s, const char *from, int rate, int count)
-{
-	char want[64];
-	long slow = 1;
-
-	snprintf(want, sizeof(want), "%d requests, 0 failed", count);
-	for (int k = 0; k < TRIES && slow; k++) {
-		const char *out = lab_must(&s->lab, "c1",
-					   "load http " SITE_VIP4 ":80 --from %s --rate %d "
-					   "--count %d --timeout 30s --log /run/log",
-					   from, rate, count);
-
-		cr_assert(strstr(out, want), "%s", out);
-		slow = slow_ones(s);
-	}
-	cr_assert_eq(slow, 0, "%ld of %d took longer than %d us", slow, count, SLOW);
-}
 
 static void nothing_refused(const struct site *s)
 {
@@ -60,7 +27,7 @@ Test(nat_ports, twenty_thousand_connections_of_two_clients)
 	lab_must(&s.lab, "c1", "ip addr add 198.51.100.9/24 dev eth0");
 	site_attach(&s);
 	site_service(&s, SITE_VIP4, 4);
-	connect_often(&s, "198.51.100.1:0,198.51.100.9:0", 2500, 20000);
+	site_connect_often(&s, SITE_VIP4 ":80", "198.51.100.1:0,198.51.100.9:0", 2500, 20000);
 	nothing_refused(&s);
 	site_down(&s);
 }
@@ -83,7 +50,7 @@ Test(nat_ports, five_thousand_connections_by_a_thousand_ports)
 	site_up(&s);
 	attach_with(&s, 1, 20000, 20999);
 	site_service(&s, SITE_VIP4, 4);
-	connect_often(&s, "198.51.100.1:0", 1000, 5000);
+	site_connect_often(&s, SITE_VIP4 ":80", "198.51.100.1:0", 1000, 5000);
 	nothing_refused(&s);
 	site_down(&s);
 }

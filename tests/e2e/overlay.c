@@ -25,12 +25,12 @@ static const struct family {
 	const char *vip, *beyond, *here, *there, *end;
 	const char *inside; /* the balancer's container */
 	const char *client;
-	unsigned int fits; /* of a datagram whose answer has "b1 " in front, through the tunnel */
+	unsigned int fits; /* of a datagram whose answer has "b2 " in front, through the tunnel */
 } families[] = {
-	{SITE_VIP4, "10.8.1.1", "10.7.1.1", "10.0.0.2", "10.8.0.101", "10.7.1.1", "198.51.100.1",
+	{SITE_VIP4, "10.8.1.1", "10.7.1.1", "10.0.0.1", "10.8.0.101", "10.7.1.1", "198.51.100.1",
 	 1450 - 20 - 8 - 3},
-	{"[" SITE_VIP6 "]", "fd08:1::1", "fd07:1::1", "2001:db8:5::2", "fd08::101", "fd07:1::1",
-	 "2001:db8:c::1", 1430 - 40 - 8 - 3},
+	{"[" SITE_VIP6 "]", "fd08:1::1", "fd07:1::1", "2001:db8:5::1", "fd08::101", "fd07:1::1",
+	 "2001:db8:c::1", 1450 - 40 - 8 - 3},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
@@ -46,22 +46,34 @@ static void tunnel(const struct lab *l, const char *node, int host, int peer, co
 		 host, peer, host, host, routes);
 }
 
-/* A container on b1, whose packets to anywhere but the other machine's containers leave by b1's own
- * link: an answer to who is not translated does not come back by the tunnel. */
+/* Node b2 becomes a container on b1, whose packets to anywhere but the balancer's containers leave
+ * by b1's own link: an answer to who is not translated does not come back by the tunnel. */
 static void container(const struct lab *l)
 {
-	lab_must(l, "b1",
-		 "ip netns add pod && ip link add pods type bridge forward_delay 0 && "
-		 "ip link add eth0 netns pod mtu 1450 type veth peer name pod1 mtu 1450 && "
-		 "ip link set pod1 master pods up && ip link set pods up && "
-		 "ip addr add 10.8.1.254/24 dev pods && ip addr add fd08:1::fe/64 dev pods nodad && "
-		 "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 && "
-		 "cd / && ip -n pod -batch - <<-END\n"
-		 "addr add 10.8.1.1/24 dev eth0\naddr add fd08:1::1/64 dev eth0 nodad\n"
-		 "link set eth0 up\nroute add default via 10.8.1.254\n"
+	const char *out;
+
+	cr_assert_eq(lab_host(&out,
+			      "ip link add pod1 netns poise-%s-b1 mtu 1450 type veth "
+			      "peer name pod0 netns poise-%s-b2 mtu 1450",
+			      l->name, l->name),
+		     0, "%s", out);
+	lab_must(
+		l, "b1",
+		"ip link add pods type bridge forward_delay 0 && "
+		"ip link set pod1 master pods up && ip link set pods up && "
+		"ip addr add 10.8.1.254/24 dev pods && ip addr add fd08:1::fe/64 dev pods nodad && "
+		"sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
+	lab_must(l, "b2",
+		 "ip link set eth0 down && ip -batch - <<-END\n"
+		 "addr add 10.8.1.1/24 dev pod0\naddr add fd08:1::1/64 dev pod0 nodad\n"
+		 "link set pod0 up\nroute add default via 10.8.1.254\n"
 		 "route add default via fd08:1::fe\nEND");
-	lab_must(l, "b1", "nsenter --net=/run/netns/pod nginx");
-	lab_serve(l, "b1", "nsenter --net=/run/netns/pod serve b1 10.8.1.1:9000 [fd08:1::1]:9000");
+}
+
+static void serve(const struct lab *l, const char *node, const char *four, const char *six)
+{
+	lab_must(l, node, "nginx");
+	lab_serve(l, node, "serve %s %s:9000 [%s]:9000", node, four, six);
 }
 
 /* Whoever asks the container directly gets to it as to any other address. */
@@ -76,10 +88,9 @@ static void up(struct site *s)
 	lab_must(&s->lab, "router",
 		 "ip route add 10.8.1.0/24 via 10.0.0.101 && "
 		 "ip route add fd08:1::/64 via 2001:db8:5::101");
-	lab_must(&s->lab, "p1", "nginx");
-	lab_serve(&s->lab, "p1", "serve p1 10.7.1.1:9000 [fd07:1::1]:9000");
-	lab_must(&s->lab, "b2", "nginx");
-	lab_serve(&s->lab, "b2", "serve b2 10.0.0.2:9000 [2001:db8:5::2]:9000");
+	serve(&s->lab, "p1", "10.7.1.1", "fd07:1::1");
+	serve(&s->lab, "b1", "10.0.0.1", "2001:db8:5::1");
+	serve(&s->lab, "b2", "10.8.1.1", "fd08:1::1");
 	site_attach(s);
 }
 
@@ -186,7 +197,8 @@ static const char table[] = "table inet poise {\n"
 static void flushed(const struct site *s)
 {
 	cr_assert_str_eq(lab_must(&s->lab, "lb1", "nft list table inet poise"), table);
-	lab_must(&s->lab, "lb1", "poise status | grep -F 'table inet poise translates for 1 backend'");
+	lab_must(&s->lab, "lb1",
+		 "poise status | grep -F 'table inet poise translates for 1 backend'");
 	lab_must(&s->lab, "lb1", "nft flush ruleset && nft add table inet others");
 	lab_until(&s->lab, "lb1", SITE_SOON, "nft list table inet poise");
 	lab_must(&s->lab, "lb1", "nft flush chain inet poise overlay");

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -359,21 +360,45 @@ int rig_run(struct rig *r, const struct frame *in, struct frame *out)
 	return rc ? -errno : (int)run.retval;
 }
 
-int rig_leave(const struct rig *r, const struct frame *in, struct frame *out)
+/* Through a program at TC, by its pin; the mark that the packet has then. */
+static __u32 run_tc(const struct rig *r, const char *pin, const struct frame *in, struct frame *out,
+		    int *verdict)
 {
+	struct __sk_buff ctx = {0};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = in->byte, .data_size_in = (__u32)in->length,
-		    .data_out = out->byte, .data_size_out = sizeof(out->byte));
+		    .data_out = out->byte, .data_size_out = sizeof(out->byte), .ctx_in = &ctx,
+		    .ctx_size_in = sizeof(ctx), .ctx_out = &ctx, .ctx_size_out = sizeof(ctx));
 	char path[PATH_MAX];
 	int fd, rc;
 
-	snprintf(path, sizeof(path), "%s/prog_local_out", r->i->dir);
+	snprintf(path, sizeof(path), "%s/%s", r->i->dir, pin);
 	fd = bpf_obj_get(path);
 	cr_assert(fd >= 0, "%s: %s", path, strerror(errno));
 	rc = bpf_prog_test_run_opts(fd, &run);
 	close(fd);
 	cr_assert(!rc, "%s: %s", path, strerror(-rc));
 	out->length = run.data_size_out;
-	return (int)run.retval;
+	*verdict = (int)run.retval;
+	return ctx.mark;
+}
+
+int rig_leave(const struct rig *r, const struct frame *in, struct frame *out)
+{
+	int verdict;
+
+	run_tc(r, "prog_local_out", in, out, &verdict);
+	return verdict;
+}
+
+__u32 rig_enter(const struct rig *r, const struct frame *in)
+{
+	struct frame out;
+	int verdict;
+	__u32 mark = run_tc(r, "prog_local_in", in, &out, &verdict);
+
+	cr_assert_eq(verdict, TC_ACT_UNSPEC);
+	cr_assert(frame_equal(in, &out), "a packet that comes in is changed");
+	return mark;
 }
 
 int rig_send(struct rig *r, const char *words, struct frame *out)

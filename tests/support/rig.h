@@ -74,6 +74,9 @@ __u16 rig_service(const struct rig *r, const char *name);
 int rig_run(struct rig *r, const struct frame *in, struct frame *out);
 /* One packet that leaves the host, through the program of mode local at TC egress. TC_ACT_*. */
 int rig_leave(const struct rig *r, const struct frame *in, struct frame *out);
+/* One that XDP has passed, through the program at TC ingress, which must leave it as it is: the
+ * mark that it got. */
+__u32 rig_enter(const struct rig *r, const struct frame *in);
 /* A packet that comes in, from words. */
 int rig_send(struct rig *r, const char *words, struct frame *out);
 

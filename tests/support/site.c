@@ -168,6 +168,56 @@ void site_expect_from(const struct site *s, const char *url, const char *backend
 	cr_assert_str_eq(out, backends);
 }
 
+/* ---- many connections, and late answers -------------------------------------------------------*/
+
+#define SLOW  900000 /* us: a SYN that is sent again takes a second */
+#define TRIES 3
+
+/* Of the requests in the load's log, how many took longer. */
+static long slow_ones(const struct site *s)
+{
+	return atol(lab_must(&s->lab, "c1", "awk '$3 > %d { n++ } END { print n + 0 }' /run/log",
+			     SLOW));
+}
+
+void site_connect_often(const struct site *s, const char *at, const char *from, int rate, int count)
+{
+	char want[64];
+	long slow = 1;
+
+	snprintf(want, sizeof(want), "%d requests, 0 failed", count);
+	for (int k = 0; k < TRIES && slow; k++) {
+		const char *out = lab_must(&s->lab, "c1",
+					   "load http %s --from %s --rate %d "
+					   "--count %d --timeout 30s --log /run/log",
+					   at, from, rate, count);
+
+		cr_assert(strstr(out, want), "%s", out);
+		slow = slow_ones(s);
+	}
+	cr_assert_eq(slow, 0, "%ld of %d took longer than %d us", slow, count, SLOW);
+}
+
+void site_expect_late(const struct site *s, const char *node, const char *backend, const char *vip,
+		      int port, int size, const char *says)
+{
+	const char *out;
+	int heard = -1;
+
+	lab_must(&s->lab, node,
+		 "rm -f /run/late; probe late %s size %d > /run/late 2>&1 & "
+		 "until grep -q ready /run/late; do sleep 0.05; done",
+		 backend, size);
+	for (int k = 0; k < 3 && heard; k++) {
+		lab_must(&s->lab, "c1", "bash -c 'echo > /dev/udp/%s/%d'", vip, port);
+		heard = lab_run(&s->lab, node, NULL,
+				"for n in $(seq 100); do grep -q after /run/late && exit 0; "
+				"sleep 0.1; done; exit 1");
+	}
+	out = lab_must(&s->lab, node, "cat /run/late");
+	cr_assert(strstr(out, says), "%s by %s: %s: %s", backend, vip, says, out);
+}
+
 void site_down(struct site *s)
 {
 	if (s->poised)

@@ -66,6 +66,16 @@ void site_expect_shown(const struct site *s, const char *words);
 /* The backends that answer 40 requests of c1 for that address are these, in order: "b1 b2 "; one
  * that nobody answers is "failed ". */
 void site_expect_from(const struct site *s, const char *url, const char *backends);
+/* So many connections by HTTP to ADDR:PORT, from addresses of c1 (ADDR:0,...) in turn: none fails,
+ * none takes as long as a SYN that is sent again, by what a backend remembers of a port that was
+ * handed out too early, or by nobody. A machine that stands still shows as a second too; so the
+ * load is asked again if some of it was slow, and fails if some is slow each time. */
+void site_connect_often(const struct site *s, const char *at, const char *from, int rate,
+			int count);
+/* A server on the node, ADDR:PORT there, answers c1, which asks by the virtual address and port, by
+ * datagrams of so many bytes, to a socket that has gone: it is told this. */
+void site_expect_late(const struct site *s, const char *node, const char *backend, const char *vip,
+		      int port, int size, const char *says);
 void site_down(struct site *s);
 
 #endif
