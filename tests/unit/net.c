@@ -53,23 +53,31 @@ static struct net_cache *two_devices(void)
 	return &c;
 }
 
-/* The decision for a->dst at `now`, with poise attached to eth0. */
+/* The decision at `now`, where the kernel gives this route. */
+static struct net_hop decide_want(struct net_cache *c, const struct route_answer *a,
+				  const struct hop_want *want, __u64 now)
+{
+	struct net_route *r = net_route(&c->routes, &want->dst, &want->source);
+	char buf[NETLINK_BYTES];
+	struct net_hop hop;
+
+	net_route_answer(r, answer_route(buf, a));
+	hop_decide(c, r, want, now, &hop);
+	return hop;
+}
+
+static const unsigned int attached[] = {ETH0};
+
+/* For a->dst, with poise attached to eth0. */
 static struct net_hop decide(struct net_cache *c, const struct route_answer *a,
 			     enum poise_mode mode, const char *source, __u64 now)
 {
-	static const unsigned int attached[] = {ETH0};
 	struct hop_want want = {
 		.dst = addr(a->dst), .mode = mode, .attached = attached, .count = 1};
-	char buf[NETLINK_BYTES];
-	struct net_route *r;
-	struct net_hop hop;
 
 	if (source)
 		want.source = addr(source);
-	r = net_route(&c->routes, &want.dst, &want.source);
-	net_route_answer(r, answer_route(buf, a));
-	hop_decide(c, r, &want, now, &hop);
-	return hop;
+	return decide_want(c, a, &want, now);
 }
 
 static void peer(struct net_cache *c, int ifindex, const char *at, __u16 state, const char *mac,
@@ -275,6 +283,52 @@ Test(net, what_does_not_go_says_why)
 		cr_expect_str_eq(hop.why, refused[k].why);
 		cr_expect_str_eq(hop.remedy, refused[k].remedy);
 		cr_expect_eq(hop.nexthop, 0);
+	}
+}
+
+/* Where no attached device leads: mode nat alone can leave it to the host, within a family, and if
+ * the table of nftables is there. */
+Test(net, what_goes_by_the_host_s_own_stack)
+{
+	static const struct {
+		enum poise_mode mode;
+		enum poise_overlay overlay;
+		bool crosses, detached;
+		bool by_stack, pending;
+		const char *why;
+	} cases[] = {
+		{POISE_NAT, POISE_OVERLAY_STANDS, false, false, true, false, ""},
+		{POISE_NAT, POISE_OVERLAY_NONE, false, false, true, true,
+		 "leaves by eth1, to which poise is not attached: waiting for a table of nftables "
+		 "(poised)"},
+		{POISE_NAT, POISE_OVERLAY_FAILED, false, false, true, false,
+		 "leaves by eth1, to which poise is not attached, and nftables failed (poise "
+		 "status)"},
+		{POISE_NAT, POISE_OVERLAY_STANDS, true, false, false, false,
+		 "leaves by eth1, to which poise is not attached, nor can clients of the other "
+		 "family be led there"},
+		{POISE_NAT, POISE_OVERLAY_STANDS, false, true, false, false,
+		 "leaves by eth1, to which poise is not attached"},
+		{POISE_IPIP, POISE_OVERLAY_STANDS, false, false, false, false,
+		 "leaves by eth1, to which poise is not attached"},
+	};
+	const struct route_answer route = {.dst = "10.1.0.7", .oif = ETH1};
+	struct net_cache *c = two_devices();
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		const struct hop_want want = {.dst = addr(route.dst),
+					      .mode = cases[k].mode,
+					      .crosses = cases[k].crosses,
+					      .overlay = cases[k].overlay,
+					      .attached = attached,
+					      .count = cases[k].detached ? 0 : 1};
+		struct net_hop hop = decide_want(c, &route, &want, T0);
+
+		cr_expect_str_eq(hop.why, cases[k].why, "%zu", k);
+		cr_expect_eq(hop.by_stack, cases[k].by_stack, "%zu", k);
+		cr_expect_eq(hop.pending, cases[k].pending, "%zu", k);
+		cr_expect_eq(hop_is(NULL, POISE_NEXTHOP_LOCAL, &hop), !*cases[k].why, "%zu", k);
+		cr_expect_eq(hop_is(NULL, 0, &hop), *cases[k].why != 0, "%zu", k);
 	}
 }
 
