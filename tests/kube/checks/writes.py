@@ -119,4 +119,18 @@ def refused(api):
               f"{method} {path} {body}")
 
 
-CHECKS = (allocated, dual, class_stays, parts, races, unchanged, finalizers, refused)
+def managers(api):
+    """who was the last to write a status stands in managedFields, until it is gone"""
+    def write(who, ingress):
+        said = {"status": {"loadBalancer": {"ingress": ingress}}}
+        meta = api.ask("PATCH", f"{WEB}/status?fieldManager={who}", said, MERGE).json["metadata"]
+        return [entry["manager"] for entry in meta.get("managedFields", [])
+                if entry["fieldsV1"] == {"f:status": {"f:loadBalancer": {"f:ingress": {}}}}]
+
+    equal(write("poised", [{"ip": "192.0.2.1"}]), ["poised"])
+    equal(write("other", [{"ip": "192.0.2.1"}]), ["poised"], "nothing changed")
+    equal(write("other", [{"ip": "192.0.2.2"}]), ["other"])
+    equal(write("poised", None), [])
+
+
+CHECKS = (allocated, dual, class_stays, parts, races, unchanged, finalizers, refused, managers)

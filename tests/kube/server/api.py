@@ -3,7 +3,7 @@
 import json
 import time
 
-from . import discovery, listing, patch, status
+from . import discovery, listing, managed, patch, status
 from .kinds import BY_PATH
 
 COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -100,7 +100,8 @@ class Api:
         obj = _read(request)
         self._check_kind(aim.kind, obj)
         old = self.cluster.get(aim.kind, aim.namespace, aim.name)
-        entry = self.cluster.update(aim.kind, old, obj, aim.sub, "dryRun" in request.query)
+        entry = self.cluster.update(aim.kind, old, obj, aim.sub, "dryRun" in request.query,
+                                    managed.manager_of(request))
         return 200, entry.full()
 
     def _patch(self, aim, request):
@@ -108,7 +109,8 @@ class Api:
         whole = {"kind": aim.kind.kind, "apiVersion": aim.kind.api_version, **old.copy()}
         new = patch.apply(request.headers.get("content-type", ""), whole, request.body)
         self._check_kind(aim.kind, new)
-        entry = self.cluster.update(aim.kind, old, new, aim.sub, "dryRun" in request.query)
+        entry = self.cluster.update(aim.kind, old, new, aim.sub, "dryRun" in request.query,
+                                    managed.manager_of(request))
         return 200, entry.full()
 
     def _delete(self, aim, request):

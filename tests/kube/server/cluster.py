@@ -3,7 +3,7 @@
 (api.py) and by commands (control.py) alike."""
 import json
 
-from . import defaults, status
+from . import defaults, managed, status
 from .allocator import Allocator
 from .kinds import BY_PLURAL, KINDS
 from .store import Store, key_of
@@ -45,7 +45,7 @@ class Cluster:
         defaults.complete(kind, obj, None, self.allocator)
         return self._written(kind, obj, dry)
 
-    def update(self, kind, old, obj, sub=None, dry=False):
+    def update(self, kind, old, obj, sub=None, dry=False, manager="ctl"):
         """Puts obj in the place of the entry `old`, or only its part that `sub` names."""
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
@@ -60,6 +60,7 @@ class Cluster:
         else:
             obj = self._whole(kind, before, obj, meta)
         obj["metadata"]["resourceVersion"] = str(old.revision)
+        managed.track(before, obj, manager)
         if obj == before:
             return old  # nothing is written, no event
         return self._written(kind, obj, dry)

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# pod.sh STATE PORT [OPTION...]: poised as the DaemonSet of deploy/kubernetes runs it, on a node of a lab whose
+# API server (tests/kube/apiserver) has its state in STATE and listens on 127.0.0.1:PORT: three
+# capabilities, a root that is read-only, and of the host bpffs and a directory for the last good state.
+set -e
+state=$1 port=$2
+shift 2
+account=/run/secrets/kubernetes.io/serviceaccount
+mkdir -p "$account" /run/poise
+
+export STATE="$state" ACCOUNT="$account" STATE_DIRECTORY=/run/poise NODE_NAME=node-1
+export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT="$port"
+# shellcheck disable=SC2016 # its own variables
+exec unshare --mount --propagation private sh -ec '
+	mount --bind "$STATE/serviceaccount" "$ACCOUNT"
+	mount --bind /run/poise /run/poise
+	mount -o remount,bind,ro /
+	mount -o remount,bind,ro /run
+	for place in / /run /etc /var /root; do
+		if touch "$place/written" 2>/dev/null; then
+			echo "$place can be written to" >&2
+			exit 1
+		fi
+	done
+	exec setpriv --bounding-set=-all,+bpf,+net_admin,+perfmon --no-new-privs poised "$@"' pod "$@"
