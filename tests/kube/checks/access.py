@@ -2,7 +2,7 @@
 """Who is who, and who may what."""
 import os
 
-from .harness import SERVICES, equal, that
+from .harness import MERGE, SERVICES, equal, that
 
 TOKEN = "serviceaccount/token"
 
@@ -34,8 +34,8 @@ def rights(api):
             ("/api/v1/namespaces/default/events", "POST", True),
             ("/apis/coordination.k8s.io/v1/namespaces/poise/leases", "POST", True),
             ("/apis/coordination.k8s.io/v1/namespaces/poise/leases/poise", "DELETE", False)):
-        code = api.ask(method, path, None if method in ("GET", "DELETE") else {"metadata": {"name": "web"}},
-                       "application/merge-patch+json" if method == "PATCH" else "application/json",
+        body = None if method in ("GET", "DELETE") else {"metadata": {"name": "web"}}
+        code = api.ask(method, path, body, MERGE if method == "PATCH" else "application/json",
                        Authorization=f"Bearer {api.read(TOKEN)}").code
         equal(code != 403, may, f"{method} {path} is answered {code}")
 

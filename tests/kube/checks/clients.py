@@ -161,6 +161,16 @@ def watches(client, api):
           [(type_, same(obj)) for type_, obj in expected])
 
 
+def prints(client, api):
+    """prints the table that the server makes for people"""
+    api.ctl("merge services/status/default/web", INGRESS)
+    lines = client.ask("table", "services").splitlines()
+    equal([line.split()[:5] for line in lines if "web" in line or "NAME" in line], [
+        ["NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP"],
+        ["default", "web", "LoadBalancer",
+         json.loads(api.ctl("get services/default/web"))["spec"]["clusterIP"], "192.0.2.10"]])
+
+
 def patches_otherwise(client, api):
     """patches by strategic and by JSON patches, too"""
     client.ask("strategic", "default", "dns", {"spec": {"ports": [
@@ -200,6 +210,6 @@ def keeps_up(client, api):
 
 
 EVERY = (lists, pages, gets, patches, patches_status, is_forbidden, watches)
-CLIENTS = ((kubectl, (*EVERY, patches_otherwise)),
+CLIENTS = ((kubectl, (*EVERY, patches_otherwise, prints)),
            (kubectl_http2, (speaks_http2, lists, is_forbidden, watches)),
            (python, EVERY), (node, (*EVERY, keeps_up)))

@@ -199,15 +199,16 @@ def events(data):
 
 
 def same(obj):
-    """An object as it is compared: nothing that is empty, times as numbers, no kind on top (items of
-    lists have none)."""
+    """An object as it is compared: nothing that is empty, times in one form, no kind on top (items of
+    lists have none), no managedFields (kubectl hides them)."""
     return _same({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
 
 
 def _same(value):
     if isinstance(value, dict):
         rest = {name: _same(item) for name, item in value.items()}
-        return {name: item for name, item in rest.items() if item not in (None, {}, [], "")}
+        return {name: item for name, item in rest.items()
+                if item not in (None, {}, [], "") and name != "managedFields"}
     if isinstance(value, list):
         return [_same(item) for item in value]
     if isinstance(value, str):

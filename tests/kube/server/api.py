@@ -3,7 +3,7 @@
 import json
 import time
 
-from . import discovery, listing, managed, patch, status
+from . import discovery, listing, managed, patch, status, table
 from .kinds import BY_PATH
 
 COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -79,16 +79,18 @@ class Api:
             return
         self.access.check(user, verb, aim.kind, aim.sub, aim.namespace, aim.name)
         if verb == "watch":
-            await self.watchers.serve(aim.kind, aim.namespace, request.query, user.name, answer)
+            await self.watchers.serve(aim.kind, aim.namespace, request, user.name, answer)
         elif verb == "list":
-            await answer.send(200, await listing.body(
-                self.cluster.store, aim.kind, aim.namespace, request.query))
+            form = table if table.wanted(request) else listing
+            await answer.send(200, form.body(aim.kind, *await listing.page(
+                self.cluster.store, aim.kind, aim.namespace, request.query)) + b"\n")
         else:
             code, body = getattr(self, f"_{verb}")(aim, request)
             await answer.send(code, body + b"\n")
 
-    def _get(self, aim, _):
-        return 200, self.cluster.get(aim.kind, aim.namespace, aim.name).full()
+    def _get(self, aim, request):
+        entry = self.cluster.get(aim.kind, aim.namespace, aim.name)
+        return 200, table.of_one(entry) if table.wanted(request) else entry.full()
 
     def _create(self, aim, request):
         obj = _read(request)

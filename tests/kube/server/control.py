@@ -5,11 +5,10 @@ from a scenario. One a line; the answer is what it prints, then `ok` or `error: 
 COMMANDS is the table: word, arguments, what it does; `help` prints it, README.md explains it.
 """
 import asyncio
-import json
 import os
 import shlex
 
-from . import objects, status
+from . import status
 from .commands import COMMANDS, Wrong
 
 LINE = 64 << 20  # bytes of a line: a command may hold an object

@@ -90,8 +90,8 @@ def _page(entries, start, limit, scope):
     return meant, 0, None
 
 
-async def body(store, kind, namespace, query):
-    """The answer to a LIST, as bytes."""
+async def page(store, kind, namespace, query):
+    """-> (metadata of the list, entries of it)"""
     shelf = store.shelves[kind]
     scope = Scope(namespace, query)
     revision, entries, start, limit = await _which(store, shelf, query)
@@ -101,5 +101,10 @@ async def body(store, kind, namespace, query):
         meta["continue"] = token(revision, last)
         if scope.all:
             meta["remainingItemCount"] = left
+    return meta, items
+
+
+def body(kind, meta, entries):
+    """The answer to a LIST, as bytes."""
     head = {"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": meta}
-    return encode(head)[:-1] + b',"items":[' + b",".join(e.bare for e in items) + b"]}\n"
+    return encode(head)[:-1] + b',"items":[' + b",".join(e.bare for e in entries) + b"]}"

@@ -7,9 +7,9 @@ import asyncio
 import random
 import time
 
-from . import status
+from . import status, table
 from .selector import Scope
-from .store import encode
+from .store import Entry, encode
 
 LASTS = (1800, 3600)  # seconds of a watch that does not say how long: between these
 JSON = [("Content-Type", "application/json"), ("Cache-Control", "no-cache, private")]
@@ -38,20 +38,20 @@ def _bookmark(kind, revision, last_of_initial=False):
 
 
 def _seen(event, scope):
-    """The line of an event for one who sees the objects of a scope only; None if it is not for him."""
+    """What an event is to one who sees the objects of a scope only: type and entry, or None."""
     was = event.before is not None and scope.has(event.before)
     if event.type == "DELETED":
-        return line("DELETED", event.entry.full()) if was else None
+        return ("DELETED", event.entry) if was else None
     if scope.has(event.entry):
-        return line("MODIFIED" if was else "ADDED", event.entry.full())
-    return line("DELETED", event.before.full()) if was else None
+        return ("MODIFIED" if was else "ADDED", event.entry)
+    return ("DELETED", event.before) if was else None
 
 
 class Stream:
-    """One watch. `user` is who watches."""
+    """One watch. `user` is who watches, `form` how he is shown an object."""
 
-    def __init__(self, kind, user, scope):
-        self.kind, self.user, self.scope = kind, user, scope
+    def __init__(self, kind, user, scope, form):
+        self.kind, self.user, self.scope, self.form = kind, user, scope, form
         self.ended = self.frozen = False
         self.verbatim = []
         self._poked = asyncio.get_running_loop().create_future()
@@ -59,6 +59,9 @@ class Stream:
     def poke(self):
         if not self._poked.done():
             self._poked.set_result(None)
+
+    def line(self, type_, entry):
+        return line(type_, self.form(entry))
 
     def poked(self):
         if self._poked.done():
@@ -93,8 +96,10 @@ class Watchers:
             stream.verbatim.append(data + b"\n")
             stream.poke()
 
-    async def serve(self, kind, namespace, query, user, answer):
-        stream = Stream(kind, user, Scope(namespace, query))
+    async def serve(self, kind, namespace, request, user, answer):
+        query = request.query
+        form = table.of_one if table.wanted(request) else Entry.full
+        stream = Stream(kind, user, Scope(namespace, query), form)
         ends = time.monotonic() + _seconds(query)
         first, at = self._begin(stream, query)
         await answer.start(200, JSON)
@@ -123,7 +128,7 @@ class Watchers:
         if asked and not asked.isdecimal():
             raise status.bad_request(f"Invalid value: {asked!r}: the resourceVersion is no number")
         if asked in ("", "0") or initial:
-            state = [line("ADDED", entry.full()) for entry in shelf.now() if stream.scope.has(entry)]
+            state = [stream.line("ADDED", entry) for entry in shelf.now() if stream.scope.has(entry)]
             if initial:
                 state.append(_bookmark(stream.kind, now, True))
             return b"".join(state), now
@@ -144,7 +149,8 @@ class Watchers:
                 break  # too slow a reader: the real one gives up, too
             events = shelf.since(at)
             at = max(at, self.store.revision)
-            lines = [said for said in (_seen(event, stream.scope) for event in events) if said]
+            seen = (_seen(event, stream.scope) for event in events)
+            lines = [stream.line(*what) for what in seen if what]
             lines += stream.verbatim
             stream.verbatim = []
             now = time.monotonic()
