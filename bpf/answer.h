@@ -109,31 +109,39 @@ static __always_inline bool answer_read_ip(struct xdp_md *ctx, struct asked *a)
 	return *first >> 4 == 4 ? answer_read_ip4(ctx, a) : answer_read_ip6(ctx, a);
 }
 
-/* Is the service one whose packets are translated? Then one that is too big is never cut in two. */
-static __always_inline bool answer_translated(__u32 service)
+/* Does the record in force of a service have this flag (POISE_S_*)? */
+static __always_inline bool answer_flag(__u32 service, __u8 flag)
 {
 	struct poise_service *s = bpf_map_lookup_elem(&services, &service);
 
-	return s && s->rec[ONCE(s->active) & 1].flags & POISE_S_LINKS;
+	return s && s->rec[ONCE(s->active) & 1].flags & flag;
+}
+
+/* A reset to whoever begins a connection, an ICMP error for a datagram. */
+static __always_inline enum limit_kind answer_refusal(const struct asked *a)
+{
+	if (a->proto == IPPROTO_UDP)
+		return LIMIT_ICMP;
+	return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;
 }
 
 /* LIMIT_KINDS: none. */
 static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 reason,
 						   __u32 service)
 {
+	/* What is translated is never cut in two. */
 	if (reason == POISE_R_TOO_BIG)
-		return a->v6 || a->df || answer_translated(service) ? LIMIT_ICMP : LIMIT_KINDS;
+		return a->v6 || a->df || answer_flag(service, POISE_S_LINKS) ? LIMIT_ICMP
+									     : LIMIT_KINDS;
 	if (a->fragment)
 		return LIMIT_KINDS;
 	switch (reason) {
 	case POISE_R_TTL: return LIMIT_ICMP;
 	case POISE_R_NO_BACKEND:
+		return answer_flag(service, POISE_S_SILENT) ? LIMIT_KINDS : answer_refusal(a);
 	case POISE_R_FULL:
 	case POISE_R_RATE:
-	case POISE_R_NO_PORT:
-		if (a->proto == IPPROTO_UDP)
-			return LIMIT_ICMP;
-		return a->flags & TCP_SYN ? LIMIT_RST : LIMIT_KINDS;
+	case POISE_R_NO_PORT: return answer_refusal(a);
 	case POISE_R_DOWN: return LIMIT_RST;
 	case POISE_R_NO_LISTENER: return a->proto == IPPROTO_TCP ? LIMIT_RST : LIMIT_ICMP;
 	}

@@ -188,6 +188,7 @@ POISE_ASSERT_SIZE(struct poise_service_rec, 120);
 #define POISE_S_RANGES	  0x10 /* some sources are denied */
 #define POISE_S_UNTRACKED 0x20 /* `always`: UDP flows may still go on unrecorded, by the base */
 #define POISE_S_LINKS	  0x40 /* flows are found in `links`: its members are of mode nat or local */
+#define POISE_S_SILENT	  0x80 /* new flows that nobody can take are dropped, not refused */
 
 #define POISE_STANDS_PANIC 0x01 /* too few are up for checks to be believed */
 #define POISE_STANDS_BELOW 0x02 /* fewer are up than min-up, or not more again by its margin */

@@ -106,6 +106,8 @@ static void fill_rec(struct derived *d)
 	struct poise_service_rec *rec = &d->rec;
 
 	rec->flags = POISE_S_PUBLISHED;
+	if (conf->on_nobody == POISE_NOBODY_DROP)
+		rec->flags |= POISE_S_SILENT;
 	rec->table_at = conf->table_at;
 	rec->table_size = rec->rung == POISE_RANK_NOBODY && !d->keeps ? 0 : conf->table_slots;
 	rec->base_at = conf->base_at;

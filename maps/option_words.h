@@ -90,6 +90,12 @@ static const struct option_word nones_up[] = {
 	{0},
 };
 
+static const struct option_word nobodies[] = {
+	{.word = "refuse", .value = POISE_NOBODY_REFUSE},
+	{.word = "drop", .value = POISE_NOBODY_DROP},
+	{0},
+};
+
 static const struct option_word checked[] = {
 	{.word = "yes", .value = 0},
 	{.word = "no", .value = 1},

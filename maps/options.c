@@ -196,6 +196,10 @@ const struct option poise_options[] = {
 	 .words = nones_up, .argument = "try|refuse",
 	 .help = "When nobody is left but backends whose check failed: try them all, or refuse "
 		 "new flows at once."},
+	{SERVICE(on_nobody), .key = "on-nobody", .type = OPTION_ENUM, .fallback = "refuse",
+	 .words = nobodies, .argument = "refuse|drop",
+	 .help = "When there is nobody who may be chosen: refuse new flows at once, or drop their "
+		 "packets, so that clients try elsewhere."},
 	{SERVICE(panic), .key = "panic", .type = OPTION_PERCENT, .fallback = "0%", .max = 100,
 	 .argument = "PERCENT",
 	 .help = "While some backends are up, but fewer than this share of those that would be if "

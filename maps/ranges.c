@@ -43,11 +43,12 @@ static int parse_length(const char *text, int most)
 	return length <= most ? length : -1;
 }
 
-int range_parse(const char *text, struct poise_range *range, struct poise_error *err)
+/* The prefix that the address lies in; *bits: it has some set behind. */
+static int parse(const char *text, struct poise_range *range, bool *bits, struct poise_error *err)
 {
 	const char *slash = strchr(text, '/');
 	size_t before = slash ? (size_t)(slash - text) : strlen(text);
-	char addr[POISE_ADDR_TEXT + 1], meant[RANGE_TEXT];
+	char addr[POISE_ADDR_TEXT + 1];
 	struct poise_range got = {0};
 	int length, most;
 
@@ -63,14 +64,35 @@ int range_parse(const char *text, struct poise_range *range, struct poise_error 
 		return poise_fail_text(err, POISE_E_BAD_VALUE, text,
 				       "the length of a prefix is 0 to %d", most);
 	got.length = (__u8)(RANGE_BITS - most + length);
-	if (clear_host(&got.addr, got.length)) {
+	*bits = clear_host(&got.addr, got.length);
+	*range = got;
+	return 0;
+}
+
+int range_parse(const char *text, struct poise_range *range, struct poise_error *err)
+{
+	struct poise_range got;
+	char meant[RANGE_TEXT];
+	bool bits;
+
+	if (parse(text, &got, &bits, err))
+		return -1;
+	if (bits) {
 		poise_fail_text(err, POISE_E_BAD_VALUE, text,
-				"has bits set behind its first %d: not a prefix", length);
+				"has bits set behind its first %d: not a prefix",
+				got.length - (poise_addr_is4(&got.addr) ? RANGE_BITS_IPV4 : 0));
 		return poise_error_remedy(err, "%s is the prefix it lies in",
 					  range_format(&got, meant, sizeof(meant)));
 	}
 	*range = got;
 	return 0;
+}
+
+int range_parse_within(const char *text, struct poise_range *range, struct poise_error *err)
+{
+	bool bits;
+
+	return parse(text, range, &bits, err);
 }
 
 char *range_format(const struct poise_range *range, char *buf, size_t size)

@@ -26,6 +26,8 @@ struct ranges {
 
 /* ADDR/LENGTH, or ADDR alone for a single host. No bit behind the prefix may be set. */
 int range_parse(const char *text, struct poise_range *range, struct poise_error *err);
+/* The same of any address in it: bits behind the prefix are cleared. */
+int range_parse_within(const char *text, struct poise_range *range, struct poise_error *err);
 /* As it can be typed back; always with its length. */
 char *range_format(const struct poise_range *range, char *buf, size_t size);
 /* By address, then length: a prefix comes right before all that lie in it. */

@@ -78,6 +78,12 @@ enum poise_on_none_up {
 	POISE_NONE_UP_REFUSE,
 };
 
+/* Key on-nobody: how new flows fare when nobody may be chosen. */
+enum poise_on_nobody {
+	POISE_NOBODY_REFUSE = 0,
+	POISE_NOBODY_DROP,
+};
+
 #define POISE_FADE_AUTO	    0xffffffffu
 #define POISE_UNTRACKED_UDP 0x1
 #define POISE_UNTRACKED_TCP 0x2
@@ -139,7 +145,7 @@ struct poise_service_conf {
 	__u8 panic;	  /* percent */
 	__u8 passive;	  /* backends are judged by their flows */
 	__u8 max_ejected; /* percent of those that are up; 0: a third */
-	__u8 spare0;
+	__u8 on_nobody;	  /* enum poise_on_nobody */
 	__u32 passive_window;	   /* ms: flows of so long are compared */
 	__u32 eject_time;	   /* ms: of a first ejection */
 	__u32 eject_max;	   /* ms: of any */

@@ -288,13 +288,19 @@ static void nobody_is_reset_who_only_began(void)
 
 /* ---- on-none-up, sorry, panic -----------------------------------------------------------------*/
 
-static void expect_refused(const char *what)
+/* fate: ANSWERED or DROPPED. */
+static void expect_none(int fate, const char *what)
 {
 	for (int family = 4; family <= 6; family += 2)
 		for (int flow = 600; flow < 600 + FLOWS; flow++) {
-			cr_expect_eq(goes_to(family, flow, SYN), ANSWERED, "%s: SYN", what);
-			cr_expect_eq(goes_to(family, flow, UDP), ANSWERED, "%s: UDP", what);
+			cr_expect_eq(goes_to(family, flow, SYN), fate, "%s: SYN", what);
+			cr_expect_eq(goes_to(family, flow, UDP), fate, "%s: UDP", what);
 		}
+}
+
+static void expect_refused(const char *what)
+{
+	expect_none(ANSWERED, what);
 }
 
 /* Bits 1 << n of those that new flows go to. */
@@ -352,6 +358,26 @@ static void none_up_with_affinity(void)
 		cr_expect(goes_to(4, flow, SYN) > 0);
 	set_all(DISABLED);
 	expect_refused("affinity");
+}
+
+/* As many are counted as with an answer; flows that are kept do not notice. */
+static void nobody_in_silence(void)
+{
+	__u64 before, was_answered;
+	int was;
+
+	open_with("on-nobody: drop");
+	was = goes_to(4, 1, SYN);
+	cr_assert_eq(goes_to(4, 1, DATA), was);
+	before = counted(POISE_R_NO_BACKEND);
+	was_answered = counted(POISE_R_ANSWERED_RST) + counted(POISE_R_ANSWERED_ICMP);
+	set_all(DISABLED);
+	expect_none(DROPPED, "on-nobody drop");
+	cr_expect_eq(counted(POISE_R_NO_BACKEND) - before, 4 * FLOWS);
+	cr_expect_eq(counted(POISE_R_ANSWERED_RST) + counted(POISE_R_ANSWERED_ICMP), was_answered);
+	cr_expect_eq(goes_to(4, 1, DATA), was, "a flow that is kept");
+	set(2, NONE);
+	cr_expect_eq(served_by(2000), 1 << 2);
 }
 
 static void sorry(const char *policy)
@@ -427,6 +453,7 @@ Test(ladder, stories)
 	resets_are_for_nobody_else();
 	nobody_is_reset_who_only_began();
 	none_up_with_affinity();
+	nobody_in_silence();
 	for (size_t p = 0; p < POLICIES; p++) {
 		for (size_t d = 0; d < ON_DOWNS; d++)
 			check_on_down(policies[p], d);

@@ -243,6 +243,7 @@ static void set_refuse(struct config *cfg, unsigned long argument)
 {
 	(void)argument;
 	named(cfg, "web")->conf.on_none_up = POISE_NONE_UP_REFUSE;
+	named(cfg, "web")->conf.on_nobody = POISE_NOBODY_DROP;
 }
 
 static void set_panic(struct config *cfg, unsigned long argument)

@@ -98,6 +98,7 @@ Test(option, defaults)
 		{OPTION_SERVICE, "on-down", "keep"},
 		{OPTION_SERVICE, "on-down-udp", "move"},
 		{OPTION_SERVICE, "on-none-up", "try"},
+		{OPTION_SERVICE, "on-nobody", "refuse"},
 		{OPTION_SERVICE, "panic", "0%"},
 		{OPTION_SERVICE, "notify", ""},
 		{OPTION_SERVICE, "passive", "yes"},
