@@ -20,8 +20,10 @@ struct config *config_new(void)
 	return cfg;
 }
 
-static void service_free(struct config_service *svc)
+void config_service_free(struct config_service *svc)
 {
+	if (!svc)
+		return;
 	free(svc->member);
 	ranges_free(&svc->allow);
 	ranges_free(&svc->deny);
@@ -34,7 +36,7 @@ void config_free(struct config *cfg)
 		return;
 	config_index_drop(cfg);
 	for (size_t i = 0; i < cfg->services; i++)
-		service_free(cfg->service[i]);
+		config_service_free(cfg->service[i]);
 	free(cfg->service);
 	free(cfg->interface);
 	free(cfg->address);
@@ -202,11 +204,24 @@ struct config_service *config_service_add(struct config *cfg, const char *name,
 	return svc;
 }
 
-void config_service_del(struct config *cfg, struct config_service *svc)
+void config_service_take(struct config *cfg, struct config_service *svc)
 {
 	unplace(cfg, svc);
-	service_free(svc);
 	config_index_drop(cfg);
+}
+
+void config_service_put(struct config *cfg, struct config_service *svc)
+{
+	bool found;
+
+	place(cfg, svc, locate(cfg, svc->conf.name, &found));
+	config_index_drop(cfg);
+}
+
+void config_service_del(struct config *cfg, struct config_service *svc)
+{
+	config_service_take(cfg, svc);
+	config_service_free(svc);
 }
 
 int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,

@@ -111,6 +111,11 @@ struct config_member *config_member_by_id(const struct config_service *svc, __u1
 struct config_service *config_service_add(struct config *cfg, const char *name,
 					  enum poise_owner owner, struct poise_error *err);
 void config_service_del(struct config *cfg, struct config_service *svc);
+/* Out of a configuration, to be put into another or freed. There nobody asks whether its name and
+ * listeners are free: whoever puts it does. */
+void config_service_take(struct config *cfg, struct config_service *svc);
+void config_service_put(struct config *cfg, struct config_service *svc);
+void config_service_free(struct config_service *svc);
 int config_service_rename(struct config *cfg, struct config_service *svc, const char *name,
 			  struct poise_error *err);
 /* A listener belongs to at most one service. */

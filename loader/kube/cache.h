@@ -13,6 +13,7 @@
 #ifndef POISE_KUBE_CACHE_H
 #define POISE_KUBE_CACHE_H
 
+#include "names.h"
 #include "object.h"
 
 struct kube_cache;
@@ -22,12 +23,12 @@ struct kube_cache;
 
 /* A Service, or one of which there are only slices yet. */
 struct kube_entry {
-	char *ns, *name;
+	struct named at;		    /* first: its namespace and name */
 	const struct kube_service *service; /* NULL: there is none */
-	struct kube_slice **slice;	    /* in no order */
+	const struct kube_slice **slice;    /* in no order */
 	size_t slices, room;
-	__u8 touched;  /* KUBE_TOUCHED_* */
-	size_t listed; /* in the cache's list of those that are touched, from 1 */
+	__u8 touched; /* KUBE_TOUCHED_* */
+	bool listed;  /* among those that are touched */
 };
 
 /* node: our own name. */

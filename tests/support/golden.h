@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Golden dumps: tests/kube/golden/NAME has objects.json, a List of Services, EndpointSlices and
+ * Nodes as an API server gives them, and dump, what poise makes of them: the configuration as
+ * `poise save` prints it, then findings and healthCheckNodePorts as comments. Our node is node-a.
+ * Optional are live.yaml, what others have configured here, and options, a line each:
+ *
+ *   classless | no-node-ports | no-external-ips | claim DEVICE | node ADDRESS
+ *   ingress NAMESPACE/NAME ADDRESS...    as an allocator decided; others then have none
+ */
+#ifndef POISE_TEST_GOLDEN_H
+#define POISE_TEST_GOLDEN_H
+
+#include <json-c/json.h>
+
+#include "loader/kube/desired.h"
+
+#define GOLDEN_NODE  "node-a"
+#define GOLDEN_ADDRS 8
+#define GOLDEN_GIVEN 8
+
+struct golden {
+	char name[64];
+	struct json_object *objects; /* the items of the List */
+	struct kube_options options;
+	struct config *live; /* NULL: nobody else is here */
+	char *dump;	     /* as it should be; NULL: there is none yet */
+	char claim[IF_NAMESIZE];
+	union poise_addr node[GOLDEN_ADDRS];
+	struct {
+		char service[128];
+		union poise_addr addr[GOLDEN_ADDRS];
+		size_t n;
+	} given[GOLDEN_GIVEN];
+	size_t givens;
+};
+
+/* The names of all, sorted; ends with NULL. golden_names_free frees them. */
+char **golden_names(void);
+void golden_names_free(char **names);
+
+/* Fails the test if a file is not as it should be. */
+void golden_open(struct golden *g, const char *name);
+void golden_close(struct golden *g);
+
+/* Tells a cache of all of them, as complete lists. */
+void golden_list(const struct golden *g, struct kube_cache *cache);
+/* The kind of an object by its `kind`; -1: another one. */
+int golden_kind(struct json_object *obj);
+
+/* A configuration as dumps have it: nothing of limits, interfaces and secrets. malloc'ed. */
+char *golden_config(const struct config *cfg);
+/* The whole dump, malloc'ed. */
+char *golden_dump(const struct kube_desired *d);
+/* Where a dump is, for writing it anew: POISE_GOLDEN=write. */
+void golden_write(const struct golden *g, const char *dump);
+
+#endif
