@@ -2,11 +2,11 @@
 /*
  * What poise should do for the cluster; see desired.h. Plans of single Services (plan.h) are put
  * together here, the older Service first: names and listeners that somebody has already, and the
- * limits of this instance, are settled in that order, so the same Services win on every node and
+ * limits of this instance, are allotted in that order, so the same Services win on every node and
  * nobody loses what he has to a newcomer.
  *
  * A plan's shape is all of it but where its traffic goes. While that stays, so does what was
- * settled, and a change of endpoints is one Service's own business.
+ * allotted, and a change of endpoints is one Service's own business.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "maps/option.h"
 #include "maps/text.h"
 #include "plan.h"
-#include "settle.h"
+#include "allot.h"
 
 /* What is kept of a Service's plan. */
 struct kept {
@@ -30,7 +30,7 @@ struct kept {
 
 struct kube_plans {
 	struct names kept;
-	struct kube_findings settled; /* what came of putting plans together */
+	struct kube_findings allotted; /* what came of putting plans together */
 	struct room room;	      /* what limits leave */
 	bool short_of;		      /* somebody did not get all */
 };
@@ -115,7 +115,7 @@ static int by_age(const void *a, const void *b)
 	return order ? order : strcmp((*x)->at.name, (*y)->at.name);
 }
 
-static void take_plan(struct kube_desired *d, struct settle *s, const struct kube_entry *e,
+static void take_plan(struct kube_desired *d, struct allot *s, const struct kube_entry *e,
 		      struct plan *p)
 {
 	struct kept *k = keep(d->plans, e);
@@ -127,10 +127,10 @@ static void take_plan(struct kube_desired *d, struct settle *s, const struct kub
 		struct config_service *svc = p->part->service[0];
 
 		config_service_take(p->part, svc);
-		if (settle_service(s, &about, svc))
+		if (allot_service(s, &about, svc))
 			memcpy(k->name[k->names++], svc->conf.name, POISE_NAME_MAX);
 	}
-	settle_claims(s, &about, p->claim, p->claims);
+	allot_claims(s, &about, p->claim, p->claims);
 }
 
 /* In the order of names, where plans are in that of age. */
@@ -141,7 +141,7 @@ static void tell_findings(struct kube_desired *d)
 	kube_findings_free(&d->findings);
 	for (struct named *i = names_next(t, NULL); i; i = names_next(t, i))
 		kube_findings_add(&d->findings, &((struct kept *)i)->findings);
-	kube_findings_add(&d->findings, &d->plans->settled);
+	kube_findings_add(&d->findings, &d->plans->allotted);
 	kube_findings_sort(&d->findings);
 }
 
@@ -172,12 +172,12 @@ struct kube_desired *kube_desired(const struct kube_cache *c, const struct kube_
 {
 	struct kube_desired *d = memory_alloc(sizeof(*d));
 	const struct kube_entry **entry;
-	struct settle s;
+	struct allot s;
 	struct plan p;
 	size_t n;
 
 	d->plans = memory_alloc(sizeof(*d->plans));
-	settle_begin(&s, live, o->claim, &d->plans->settled);
+	allot_begin(&s, live, o->claim, &d->plans->allotted);
 	entry = kube_cache_services(c, &n);
 	if (n)
 		qsort(entry, n, sizeof(*entry), by_age);
@@ -190,7 +190,7 @@ struct kube_desired *kube_desired(const struct kube_cache *c, const struct kube_
 	free(entry);
 	d->plans->room = s.room;
 	d->plans->short_of = s.short_of;
-	d->cfg = settle_end(&s);
+	d->cfg = allot_end(&s);
 	tell_findings(d);
 	tell_health(d);
 	return d;
@@ -214,7 +214,7 @@ static struct config_service *served(const struct kube_desired *d, const struct 
 	return NULL;
 }
 
-/* Whether all that was settled stays so. */
+/* Whether all that was allotted stays so. */
 static bool stays(const struct kube_desired *d, const struct fresh *f, struct room *room)
 {
 	const struct config *part = f->plan.part;
@@ -228,8 +228,8 @@ static bool stays(const struct kube_desired *d, const struct fresh *f, struct ro
 
 		if (!was)
 			continue;
-		settle_room(room, was, 1);
-		settle_room(room, part->service[i], -1);
+		allot_room(room, was, 1);
+		allot_room(room, part->service[i], -1);
 	}
 	return true;
 }
@@ -245,7 +245,7 @@ static bool service_equal(const struct config_service *a, const struct config_se
 	return true;
 }
 
-/* Puts what is new in place of what was, with the listeners that were settled. */
+/* Puts what is new in place of what was, with the listeners that were allotted. */
 static void replace(struct kube_desired *d, struct fresh *f, const char ***name, size_t *names,
 		    size_t *room)
 {
@@ -294,7 +294,7 @@ static bool look_again(struct kube_desired *d, const struct kube_cache *c,
 		if (!stays(d, f, &room))
 			return false;
 	}
-	if (!settle_room_left(&room))
+	if (!allot_room_left(&room))
 		return false;
 	d->plans->room = room;
 	return true;
@@ -340,7 +340,7 @@ void kube_desired_free(struct kube_desired *d)
 		kept_free((struct kept *)i);
 	}
 	names_free(&d->plans->kept);
-	kube_findings_free(&d->plans->settled);
+	kube_findings_free(&d->plans->allotted);
 	free(d->plans);
 	config_free(d->cfg);
 	kube_findings_free(&d->findings);

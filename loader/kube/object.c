@@ -86,7 +86,8 @@ __u8 decode_proto(struct decoder *d, const struct spot *port)
 		spot_wrong(&d->r, &at, text, "not TCP, UDP or SCTP");
 	else if (d->r.about.kind == KUBE_SERVICE) /* once is enough */
 		spot_fault(&d->r, &at, KUBE_R_UNSUPPORTED,
-			   "SCTP is not served: TCP and UDP are, and so are such ports of the Service");
+			   "SCTP is not served: TCP and UDP are, and so are such ports of the "
+			   "Service");
 	return 0;
 }
 

@@ -67,8 +67,8 @@ static void check_desired(const struct kube_cache *c)
 	fuzz_require(!err.message[0]);
 	check_findings(&d->findings);
 	for (size_t i = 1; i < d->findings.n; i++)
-		fuzz_require(kube_finding_cmp(&d->findings.finding[i - 1],
-					      &d->findings.finding[i]) < 0);
+		fuzz_require(
+			kube_finding_cmp(&d->findings.finding[i - 1], &d->findings.finding[i]) < 0);
 	kube_desired_free(d);
 }
 

@@ -28,8 +28,9 @@ static struct kube_object *decode(enum kube_kind kind, const char *text)
 	return o;
 }
 
-#define META "'metadata': {'namespace': 'shop', 'name': 'web', 'uid': 'u-1', " \
-	     "'resourceVersion': '42', 'creationTimestamp': '2026-12-01T07:14:09Z'"
+#define META                                                                                       \
+	"'metadata': {'namespace': 'shop', 'name': 'web', 'uid': 'u-1', "                          \
+	"'resourceVersion': '42', 'creationTimestamp': '2026-12-01T07:14:09Z'"
 
 /* ' for ", which C makes hard to read. */
 static struct kube_object *decode_as(enum kube_kind kind, const char *fmt, const char *rest)
@@ -50,11 +51,11 @@ static struct kube_service *service(const char *spec)
 
 static struct kube_slice *slice(const char *rest)
 {
-	return (struct kube_slice *)decode_as(
-		KUBE_SLICE,
-		"{" META ", 'labels': {'kubernetes.io/service-name': 'web'}}, "
-		"'addressType': 'IPv4', %s}",
-		rest);
+	return (struct kube_slice *)decode_as(KUBE_SLICE,
+					      "{" META
+					      ", 'labels': {'kubernetes.io/service-name': 'web'}}, "
+					      "'addressType': 'IPv4', %s}",
+					      rest);
 }
 
 static bool is(const union poise_addr *addr, const char *text)
@@ -244,8 +245,10 @@ Test(kube_object, service_faults)
 		{"'ports': [{'port': 80, 'protocol': 'tcp'}]", "spec.ports[0].protocol"},
 		{"'ports': [{'port': 80, 'protocol': 6}]", "spec.ports[0].protocol"},
 		{"'ports': [{'port': 80, 'protocol': 'SCTP'}]", "spec.ports[0].protocol"},
-		{"'ports': [{'port': 80, 'name': 'a'}, {'port': 81, 'name': 'a'}]", "spec.ports[1]"},
-		{"'ports': [{'port': 80, 'name': 'a'}, {'port': 80, 'name': 'b'}]", "spec.ports[1]"},
+		{"'ports': [{'port': 80, 'name': 'a'}, {'port': 81, 'name': 'a'}]",
+		 "spec.ports[1]"},
+		{"'ports': [{'port': 80, 'name': 'a'}, {'port': 80, 'name': 'b'}]",
+		 "spec.ports[1]"},
 		{"'externalIPs': '1.2.3.4'", "spec.externalIPs"},
 		{"'externalIPs': ['1.2.3']", "spec.externalIPs[0]"},
 		{"'externalIPs': ['192.0.2.1', '127.0.0.1']", "spec.externalIPs[1]"},
@@ -334,13 +337,13 @@ Test(kube_object, findings_end)
 
 Test(kube_object, slice)
 {
-	struct kube_slice *s = slice(
-		"'ports': [{'name': 'http', 'port': 8080, 'protocol': 'TCP'}, {'port': 53, "
-		"'protocol': 'UDP'}], 'endpoints': ["
-		"{'addresses': ['10.0.0.1', '10.0.0.2'], 'nodeName': 'node-a',"
-		"'targetRef': {'kind': 'Pod', 'name': 'p', 'uid': 'x'},"
-		"'hints': {'forZones': [{'name': 'z1'}, {'name': 'z2'}]}},"
-		"{'addresses': ['10.0.0.3'], 'nodeName': 'node-b', 'hints': null}]");
+	struct kube_slice *s =
+		slice("'ports': [{'name': 'http', 'port': 8080, 'protocol': 'TCP'}, {'port': 53, "
+		      "'protocol': 'UDP'}], 'endpoints': ["
+		      "{'addresses': ['10.0.0.1', '10.0.0.2'], 'nodeName': 'node-a',"
+		      "'targetRef': {'kind': 'Pod', 'name': 'p', 'uid': 'x'},"
+		      "'hints': {'forZones': [{'name': 'z1'}, {'name': 'z2'}]}},"
+		      "{'addresses': ['10.0.0.3'], 'nodeName': 'node-b', 'hints': null}]");
 
 	cr_assert_str_eq(faults(&s->o), "");
 	cr_expect_str_eq(s->service, "web");
@@ -392,8 +395,7 @@ Test(kube_object, conditions)
 		s = slice(text);
 		cr_assert_eq(s->endpoints, conditions[i].is >= 0, "%s", conditions[i].text);
 		if (s->endpoints)
-			cr_expect_eq(s->endpoint[0].is, conditions[i].is, "%s",
-				     conditions[i].text);
+			cr_expect_eq(s->endpoint[0].is, conditions[i].is, "%s", conditions[i].text);
 		else
 			cr_expect_neq(strlen(faults(&s->o)), 0);
 		done(&s->o);
@@ -418,7 +420,8 @@ Test(kube_object, slice_faults)
 		{"'endpoints': [{'addresses': ['10.0.0.1'], 'targetRef': 3}]",
 		 "endpoints[0].targetRef", 1},
 		{"'endpoints': [{'addresses': ['10.0.0.1'], 'hints': {'forZones': [{}]}}]", "", 1},
-		{"'endpoints': [{'addresses': ['255.255.255.255']}]", "endpoints[0].addresses[0]", 0},
+		{"'endpoints': [{'addresses': ['255.255.255.255']}]", "endpoints[0].addresses[0]",
+		 0},
 		{"'ports': [{'port': null}]", "", 0},
 		{"'ports': [{'name': 'A', 'port': 3}]", "ports[0].name", 0},
 		{"'ports': [{'port': 3, 'protocol': 'SCTP'}]", "", 0},

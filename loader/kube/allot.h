@@ -3,8 +3,8 @@
  * Who gets what several want: names and listeners of poise services, claimed addresses, and the
  * room that this instance's limits leave. First come, first served; each refusal is a finding.
  */
-#ifndef POISE_KUBE_SETTLE_H
-#define POISE_KUBE_SETTLE_H
+#ifndef POISE_KUBE_ALLOT_H
+#define POISE_KUBE_ALLOT_H
 
 #include "finding.h"
 #include "maps/config.h"
@@ -14,7 +14,7 @@ struct room {
 	__s64 services, backends, listeners, slots, ranges, addresses;
 };
 
-struct settle {
+struct allot {
 	struct config *cfg;
 	const struct config *live; /* NULL: nobody else is here */
 	const char *claim;	   /* a device; NULL: nothing is claimed */
@@ -26,17 +26,17 @@ struct settle {
 };
 
 /* What a service takes (-1), or gives back (1). */
-void settle_room(struct room *r, const struct config_service *svc, int sign);
+void allot_room(struct room *r, const struct config_service *svc, int sign);
 /* None of it is below zero. */
-bool settle_room_left(const struct room *r);
+bool allot_room_left(const struct room *r);
 
-void settle_begin(struct settle *s, const struct config *live, const char *claim,
+void allot_begin(struct allot *s, const struct config *live, const char *claim,
 		  struct kube_findings *findings);
 /* Takes svc over: true if it is served, perhaps in part. */
-bool settle_service(struct settle *s, const struct kube_about *about, struct config_service *svc);
-void settle_claims(struct settle *s, const struct kube_about *about, const union poise_addr *addr,
+bool allot_service(struct allot *s, const struct kube_about *about, struct config_service *svc);
+void allot_claims(struct allot *s, const struct kube_about *about, const union poise_addr *addr,
 		   size_t n);
 /* The configuration, sorted; the caller's. */
-struct config *settle_end(struct settle *s);
+struct config *allot_end(struct allot *s);
 
 #endif

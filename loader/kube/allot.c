@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who gets what several want; see settle.h. */
+/* Who gets what several want; see allot.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "maps/memory.h"
 #include "maps/option.h"
 #include "maps/text.h"
-#include "settle.h"
+#include "allot.h"
 
 #define LEAST	 256	     /* slots; a power of two */
 #define NO_LIMIT (1ll << 40) /* more than anything can be */
@@ -26,7 +26,7 @@ static bool same(const struct poise_listener_conf *a, const struct poise_listene
 	return !poise_addr_cmp(&a->addr, &b->addr) && a->port == b->port && a->proto == b->proto;
 }
 
-static struct taken *probe(const struct settle *s, const struct poise_listener_conf *l)
+static struct taken *probe(const struct allot *s, const struct poise_listener_conf *l)
 {
 	size_t at = poise_listener_hash(&l->addr, l->port, l->proto);
 
@@ -35,7 +35,7 @@ static struct taken *probe(const struct settle *s, const struct poise_listener_c
 	return &s->taken[at & (s->slots - 1)];
 }
 
-static void take_listener(struct settle *s, const struct poise_listener_conf *l,
+static void take_listener(struct allot *s, const struct poise_listener_conf *l,
 			  const struct config_service *svc)
 {
 	if (2 * (s->used + 1) > s->slots) {
@@ -63,7 +63,7 @@ static const char *owner_word(const struct config_service *svc)
 }
 
 /* Leaves out those that others have. */
-static void settle_listeners(struct settle *s, const struct kube_about *about,
+static void allot_listeners(struct allot *s, const struct kube_about *about,
 			     struct config_service *svc)
 {
 	char text[POISE_ENDPOINT_TEXT];
@@ -84,7 +84,7 @@ static void settle_listeners(struct settle *s, const struct kube_about *about,
 
 /* ---- room -------------------------------------------------------------------------------------*/
 
-static void room_of(struct settle *s)
+static void room_of(struct allot *s)
 {
 	const struct config_limits *l = &s->live->limits;
 
@@ -95,7 +95,7 @@ static void room_of(struct settle *s)
 
 		if (svc->conf.r.owner == POISE_OWNER_KUBERNETES)
 			continue;
-		settle_room(&s->room, svc, -1);
+		allot_room(&s->room, svc, -1);
 		for (size_t k = 0; k < svc->conf.listeners; k++)
 			take_listener(s, &svc->conf.listener[k], svc);
 	}
@@ -103,7 +103,7 @@ static void room_of(struct settle *s)
 		s->room.addresses -= s->live->address[i].conf.r.owner != POISE_OWNER_KUBERNETES;
 }
 
-void settle_room(struct room *r, const struct config_service *svc, int sign)
+void allot_room(struct room *r, const struct config_service *svc, int sign)
 {
 	r->services += sign;
 	r->backends += sign * (__s64)config_members_in(svc);
@@ -112,7 +112,7 @@ void settle_room(struct room *r, const struct config_service *svc, int sign)
 	r->ranges += sign * (__s64)(svc->allow.n + svc->deny.n);
 }
 
-bool settle_room_left(const struct room *r)
+bool allot_room_left(const struct room *r)
 {
 	return r->services >= 0 && r->backends >= 0 && r->listeners >= 0 && r->slots >= 0 &&
 	       r->ranges >= 0;
@@ -132,7 +132,7 @@ static void shorten(struct config_service *svc, size_t less)
 }
 
 /* Members up to what is left; else nothing of it. Returns whether there is room. */
-static bool settle_limits(struct settle *s, const struct kube_about *about,
+static bool allot_limits(struct allot *s, const struct kube_about *about,
 			  struct config_service *svc)
 {
 	struct room left = s->room;
@@ -163,8 +163,8 @@ static bool settle_limits(struct settle *s, const struct kube_about *about,
 			  "(limits: backends)",
 			  svc->conf.name, svc->members, members);
 	}
-	settle_room(&left, svc, -1);
-	fits = settle_room_left(&left);
+	allot_room(&left, svc, -1);
+	fits = allot_room_left(&left);
 	if (fits) {
 		s->room = left;
 		return true;
@@ -181,10 +181,10 @@ static bool settle_limits(struct settle *s, const struct kube_about *about,
 
 /* ---- the whole --------------------------------------------------------------------------------*/
 
-void settle_begin(struct settle *s, const struct config *live, const char *claim,
+void allot_begin(struct allot *s, const struct config *live, const char *claim,
 		  struct kube_findings *findings)
 {
-	*s = (struct settle){
+	*s = (struct allot){
 		.cfg = config_new(),
 		.live = live,
 		.claim = claim,
@@ -199,7 +199,7 @@ void settle_begin(struct settle *s, const struct config *live, const char *claim
 }
 
 /* Whose the name is already: somebody else's here, or, of two long ones, the older Service's. */
-static const struct config_service *namesake(const struct settle *s, const char *name)
+static const struct config_service *namesake(const struct allot *s, const char *name)
 {
 	const struct config_service *other = s->live ? config_service_named(s->live, name) : NULL;
 
@@ -208,7 +208,7 @@ static const struct config_service *namesake(const struct settle *s, const char 
 	return config_service_named(s->cfg, name);
 }
 
-bool settle_service(struct settle *s, const struct kube_about *about, struct config_service *svc)
+bool allot_service(struct allot *s, const struct kube_about *about, struct config_service *svc)
 {
 	const struct config_service *other = namesake(s, svc->conf.name);
 
@@ -217,8 +217,8 @@ bool settle_service(struct settle *s, const struct kube_about *about, struct con
 			  "not served: there is a poise service \"%s\", %s", svc->conf.name,
 			  owner_word(other));
 	else
-		settle_listeners(s, about, svc);
-	if (other || !svc->conf.listeners || !settle_limits(s, about, svc)) {
+		allot_listeners(s, about, svc);
+	if (other || !svc->conf.listeners || !allot_limits(s, about, svc)) {
 		config_service_free(svc);
 		return false;
 	}
@@ -228,7 +228,7 @@ bool settle_service(struct settle *s, const struct kube_about *about, struct con
 	return true;
 }
 
-void settle_claims(struct settle *s, const struct kube_about *about, const union poise_addr *addr,
+void allot_claims(struct allot *s, const struct kube_about *about, const union poise_addr *addr,
 		   size_t n)
 {
 	char text[POISE_ADDR_TEXT];
@@ -255,7 +255,7 @@ void settle_claims(struct settle *s, const struct kube_about *about, const union
 	}
 }
 
-struct config *settle_end(struct settle *s)
+struct config *allot_end(struct allot *s)
 {
 	free(s->taken);
 	s->taken = NULL;
