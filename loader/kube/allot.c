@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Who gets what several want; see allot.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "maps/hash.h"
 #include "maps/memory.h"
-#include "maps/option.h"
 #include "maps/text.h"
 #include "allot.h"
 
@@ -64,7 +62,7 @@ static const char *owner_word(const struct config_service *svc)
 
 /* Leaves out those that others have. */
 static void allot_listeners(struct allot *s, const struct kube_about *about,
-			     struct config_service *svc)
+			    struct config_service *svc)
 {
 	char text[POISE_ENDPOINT_TEXT];
 
@@ -133,7 +131,7 @@ static void shorten(struct config_service *svc, size_t less)
 
 /* Members up to what is left; else nothing of it. Returns whether there is room. */
 static bool allot_limits(struct allot *s, const struct kube_about *about,
-			  struct config_service *svc)
+			 struct config_service *svc)
 {
 	struct room left = s->room;
 	size_t members = svc->members;
@@ -182,7 +180,7 @@ static bool allot_limits(struct allot *s, const struct kube_about *about,
 /* ---- the whole --------------------------------------------------------------------------------*/
 
 void allot_begin(struct allot *s, const struct config *live, const char *claim,
-		  struct kube_findings *findings)
+		 struct kube_findings *findings)
 {
 	*s = (struct allot){
 		.cfg = config_new(),
@@ -229,7 +227,7 @@ bool allot_service(struct allot *s, const struct kube_about *about, struct confi
 }
 
 void allot_claims(struct allot *s, const struct kube_about *about, const union poise_addr *addr,
-		   size_t n)
+		  size_t n)
 {
 	char text[POISE_ADDR_TEXT];
 

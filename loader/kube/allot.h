@@ -31,11 +31,11 @@ void allot_room(struct room *r, const struct config_service *svc, int sign);
 bool allot_room_left(const struct room *r);
 
 void allot_begin(struct allot *s, const struct config *live, const char *claim,
-		  struct kube_findings *findings);
+		 struct kube_findings *findings);
 /* Takes svc over: true if it is served, perhaps in part. */
 bool allot_service(struct allot *s, const struct kube_about *about, struct config_service *svc);
 void allot_claims(struct allot *s, const struct kube_about *about, const union poise_addr *addr,
-		   size_t n);
+		  size_t n);
 /* The configuration, sorted; the caller's. */
 struct config *allot_end(struct allot *s);
 

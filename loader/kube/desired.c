@@ -8,15 +8,13 @@
  * A plan's shape is all of it but where its traffic goes. While that stays, so does what was
  * allotted, and a change of endpoints is one Service's own business.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "maps/memory.h"
-#include "maps/option.h"
-#include "maps/text.h"
-#include "plan.h"
 #include "allot.h"
+#include "fnv.h"
+#include "maps/memory.h"
+#include "plan.h"
 
 /* What is kept of a Service's plan. */
 struct kept {
@@ -31,32 +29,23 @@ struct kept {
 struct kube_plans {
 	struct names kept;
 	struct kube_findings allotted; /* what came of putting plans together */
-	struct room room;	      /* what limits leave */
-	bool short_of;		      /* somebody did not get all */
+	struct room room;	       /* what limits leave */
+	bool short_of;		       /* somebody did not get all */
 };
 
 /* ---- a plan and its shape ---------------------------------------------------------------------*/
 
-static __u64 mix(__u64 h, const void *data, size_t size)
-{
-	const __u8 *b = data;
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ b[i]) * 0x100000001b3ull;
-	return h;
-}
-
 static __u64 shape_of(const struct plan *p)
 {
-	__u64 h = 0xcbf29ce484222325ull;
+	__u64 h = FNV_BEGIN;
 
 	for (size_t i = 0; i < p->part->services; i++) {
 		const struct config_service *svc = p->part->service[i];
 
-		h = mix(h, svc->conf.name, strlen(svc->conf.name) + 1);
-		h = mix(h, svc->conf.listener, svc->conf.listeners * sizeof(*svc->conf.listener));
+		h = fnv(h, svc->conf.name, strlen(svc->conf.name) + 1);
+		h = fnv(h, svc->conf.listener, svc->conf.listeners * sizeof(*svc->conf.listener));
 	}
-	return mix(h, p->claim, p->claims * sizeof(*p->claim));
+	return fnv(h, p->claim, p->claims * sizeof(*p->claim));
 }
 
 static char *text_copy(const char *text)

@@ -3,12 +3,11 @@
  * EndpointSlices: some of a Service's endpoints, all of one family, and the ports that each of them
  * has. An endpoint that is not understood in full is left out: traffic to it might be lost.
  */
-#include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "decode.h"
+#include "fnv.h"
 
 #define PORTS_MAX 1000 /* of a slice: as many as a Service has */
 
@@ -80,20 +79,12 @@ static __u16 decode_hints(struct decoder *d, struct kube_slice *s, const struct 
 
 /* ---- endpoints --------------------------------------------------------------------------------*/
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits. Whoever makes two pods alike chooses between their own. */
-static __u64 hash_text(__u64 hash, const char *text)
-{
-	do {
-		hash = (hash ^ (__u8)*text) * 0x100000001b3ull;
-	} while (*text++);
-	return hash;
-}
-
-/* Who it is, so that it is known again in another slice. */
+/* Who it is, so that it is known again in another slice. Whoever makes two pods alike chooses
+ * between his own. */
 static __u64 decode_pod(struct decoder *d, const struct spot *endpoint)
 {
 	static const char *const keys[] = {"kind", "namespace", "name", "uid"};
-	__u64 hash = 0xcbf29ce484222325ull;
+	__u64 hash = FNV_BEGIN;
 	struct spot ref;
 
 	if (!spot_object(&d->r, endpoint, "targetRef", &ref))
@@ -102,7 +93,7 @@ static __u64 decode_pod(struct decoder *d, const struct spot *endpoint)
 		const char *text = "";
 
 		spot_text(&d->r, &ref, keys[i], &text);
-		hash = hash_text(hash, text);
+		hash = fnv(hash, text, strlen(text) + 1);
 	}
 	return hash | 1;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "annotate.h"
+#include "fnv.h"
 #include "maps/memory.h"
 #include "maps/text.h"
 #include "plan.h"
@@ -52,16 +53,6 @@ struct kube_about plan_about(const struct kube_entry *e)
 
 /* ---- names ------------------------------------------------------------------------------------*/
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits: the same on every node. */
-static __u64 hash(const char *text)
-{
-	__u64 h = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		h = (h ^ (__u8)*text) * 0x100000001b3ull;
-	return h;
-}
-
 /* port NULL: of all ports. */
 static void name_service(const struct planner *p, const struct kube_port *port, bool open,
 			 __u8 family, char out[POISE_NAME_MAX])
@@ -82,7 +73,7 @@ static void name_service(const struct planner *p, const struct kube_port *port, 
 		memcpy(out, text, strlen(text) + 1);
 	else /* too long, or it reads like an address */
 		snprintf(out, POISE_NAME_MAX, "%.*s_%0*llx", POISE_NAME_MAX - 2 - HASH_DIGITS, text,
-			 HASH_DIGITS, (unsigned long long)hash(text));
+			 HASH_DIGITS, fnv(FNV_BEGIN, text, strlen(text)));
 }
 
 /* ---- which ports go together ------------------------------------------------------------------*/

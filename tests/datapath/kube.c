@@ -32,6 +32,9 @@ static void make(void)
 
 	snprintf(name, sizeof(name), "t-kube-%d", (int)getpid());
 	cfg->has_limits = true;
+	cfg->has_hash_key = true; /* as an anonymous one, which it is compared with, has it */
+	cfg->hash_key[0] = 0x0f1e2d3c4b5a6978;
+	cfg->hash_key[1] = 0x8796a5b4c3d2e1f0;
 	cfg->limits.services = 256;
 	cfg->limits.backends = 2048;
 	cfg->limits.listeners = 1024;
