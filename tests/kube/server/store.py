@@ -12,6 +12,7 @@ import json
 
 FIRST = 1000  # no cluster that one meets is at revision 1
 HISTORY = 20000  # events kept of a kind unless said otherwise; the real one compacts every 5 minutes
+HISTORY_BYTES = 64 << 20  # and of those no more than so much JSON
 
 
 def encode(obj):
@@ -31,12 +32,23 @@ def key_of(obj):
 class Entry:
     """An object as stored: `bare` is its JSON without kind and apiVersion, as items of lists are."""
 
-    __slots__ = ("kind", "key", "revision", "obj", "bare")
+    __slots__ = ("kind", "key", "revision", "bare", "_obj")
 
     def __init__(self, kind, obj, revision):
-        self.kind, self.obj, self.revision = kind, obj, revision
+        self.kind, self._obj, self.revision = kind, obj, revision
         self.key = key_of(obj)
         self.bare = encode(obj)
+
+    @property
+    def obj(self):
+        """Not to be changed."""
+        if self._obj is None:
+            self._obj = self.copy()
+        return self._obj
+
+    def retire(self):
+        """History is long, and dictionaries are large: who still asks has it parsed again."""
+        self._obj = None
 
     def full(self):
         head = f'{{"kind":"{self.kind.kind}","apiVersion":"{self.kind.api_version}",'
@@ -61,20 +73,29 @@ class Shelf:
         self.log = []
         self.floor = 0  # what was before this revision is told to nobody any more
         self.lost = 0  # the last event that is not even in the log
-        self.history = history
+        self._history = history
+        self._bytes = 0  # of the log
         self._sorted = None
 
     def note(self, event):
         self._sorted = None
         self.log.append(event)
-        if len(self.log) > self.history:
+        self._bytes += len(event.entry.bare)
+        if event.before is not None:
+            event.before.retire()
+        if len(self.log) > self._history or self._bytes > HISTORY_BYTES:
             self._shorten()
 
     def _shorten(self):
-        half = len(self.log) // 2
+        half = max(len(self.log) // 2, 1)
         self.lost = self.log[half - 1].revision
         self.floor = max(self.floor, self.lost)
+        self._bytes -= sum(len(event.entry.bare) for event in self.log[:half])
         del self.log[:half]
+
+    def restart(self, revision):
+        """Nothing is known of what was before, though the objects are there."""
+        self.log, self.floor, self.lost, self._bytes = [], revision, 0, 0
 
     def since(self, revision):
         return self.log[bisect.bisect_right(self.log, revision, key=lambda e: e.revision):]
@@ -142,7 +163,7 @@ class Store:
         nobody knows anything."""
         self.revision -= revisions
         for shelf in self.shelves.values():
-            shelf.log, shelf.floor, shelf.lost = [], self.revision, 0
+            shelf.restart(self.revision)
 
     def news(self):
         """A future that is done at the next change of anything."""

@@ -29,18 +29,27 @@ def _signed(directory, name, subject, extensions):
              "-CAcreateserial", "-days", DAYS, "-extfile", f"{name}.ext", "-out", f"{name}.crt")
 
 
+def _made(directory, extensions):
+    try:
+        with open(os.path.join(directory, "server.ext"), encoding="ascii") as file:
+            return file.read() == extensions and os.path.exists(os.path.join(directory, "admin.crt"))
+    except FileNotFoundError:
+        return False
+
+
 def make(directory, addresses):
-    """ca.crt, server.crt for the addresses that are listened on, admin.crt of an administrator."""
-    if os.path.exists(os.path.join(directory, "admin.crt")):
-        return
+    """ca.crt, server.crt for the addresses that are listened on, admin.crt of an administrator; those
+    that there are, if they are for all these."""
     known = dict.fromkeys([*ADDRESSES, *addresses])
     sans = [f"DNS:{name}" for name in NAMES]
     sans += [f"IP:{address}" for address in known if not ipaddress.ip_address(address).is_unspecified]
+    extensions = f"subjectAltName={','.join(sans)}\nextendedKeyUsage=serverAuth\n"
+    if _made(directory, extensions):
+        return
     _openssl(directory, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
              "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-days", DAYS, "-subj",
              "/CN=kubernetes", "-addext", "keyUsage=critical,keyCertSign,digitalSignature")
-    _signed(directory, "server", "/CN=kube-apiserver",
-            f"subjectAltName={','.join(sans)}\nextendedKeyUsage=serverAuth\n")
+    _signed(directory, "server", "/CN=kube-apiserver", extensions)
     _signed(directory, "admin", "/O=system:masters/CN=kubernetes-admin",
             "extendedKeyUsage=clientAuth\n")
 
