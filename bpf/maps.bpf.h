@@ -46,6 +46,7 @@ POISE_ARRAY(probes, struct poise_probe); /* read at TC (probe.bpf.c) */
 POISE_ARRAY(events, struct poise_event);
 POISE_ARRAY(address_conf, struct poise_address_slot);
 POISE_ARRAY(range_conf, struct poise_range);
+POISE_ARRAY(cluster, struct poise_cluster);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -71,6 +71,8 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	     poise_range_entries(m->ranges), print_range);
 	VIEW(bounds, "where a source range begins or ends", i->bounds,
 	     2 * poise_range_entries(m->ranges), print_bound);
+	VIEW(cluster, "the Kubernetes cluster that is served (poise status)", i->cluster, 1,
+	     print_cluster);
 	VIEW(probes, "a check under way through the path", i->probes, POISE_PROBE_PORTS,
 	     print_probe);
 #undef VIEW

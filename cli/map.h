@@ -15,7 +15,7 @@ struct map_view {
 	void (*print)(FILE *out, const struct instance *i, __u64 key, const void *entry);
 };
 
-#define MAP_VIEWS 25
+#define MAP_VIEWS 26
 
 /* Fills view[] in the order of POISE_MAPS; returns their number. */
 size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS]);
@@ -44,6 +44,7 @@ void print_range(FILE *out, const struct instance *i, __u64 key, const void *ent
 void print_bound(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_rate(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_check(FILE *out, const struct instance *i, __u64 key, const void *entry);
+void print_cluster(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_probe(FILE *out, const struct instance *i, __u64 key, const void *entry);
 void print_event(FILE *out, const struct instance *i, __u64 key, const void *entry);
 

@@ -313,6 +313,17 @@ void print_check(FILE *out, const struct instance *i, __u64 key, const void *ent
 		(int)sizeof(r->words) - 1, r->words);
 }
 
+void print_cluster(FILE *out, const struct instance *i, __u64 key, const void *entry)
+{
+	const struct poise_cluster *c = entry;
+
+	(void)i;
+	(void)key;
+	fprintf(out, "state %u server %s node %s services %u slices %u endpoints %u findings %u%s",
+		c->state, c->server, c->node, c->services, c->slices, c->endpoints, c->findings,
+		c->leads ? " leads" : "");
+}
+
 void print_probe(FILE *out, const struct instance *i, __u64 key, const void *entry)
 {
 	const struct poise_probe *p = entry;

@@ -392,6 +392,7 @@ static int gather(struct cli *c, struct status *s)
 	judge_usage(s, &s->flows);
 	judge_usage(s, &s->ports);
 	judge_boot_file(c, s);
+	status_cluster(c, s);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "../loader/attach/attach.h"
 #include "../loader/net/nft.h"
+#include "json.h"
 #include "transact.h"
 
 #define REMARKS_MAX 32 /* more problems than that are not read one by one */
@@ -45,6 +46,7 @@ struct status {
 	size_t drift;	    /* differences that applying the boot file would make */
 	size_t by_hand;	    /* services that are not in it */
 	char fingerprint[16];
+	struct poise_cluster cluster;
 	struct remarks problems, notes;
 };
 
@@ -54,6 +56,11 @@ void remark(struct remarks *r, const char *fmt, ...) __attribute__((format(print
 /* status_stack.c: what is known of the host's stack, and what of it keeps backends from clients. */
 void gather_stack(const struct cli *c, struct status *s);
 void judge_stack(const struct cli *c, struct status *s);
+/* The Kubernetes cluster that poised follows, if any. */
+void status_cluster(const struct cli *c, struct status *s);
+/* Of it: a line's text into buf, and JSON. */
+char *status_cluster_text(const struct status *s, char *buf, size_t size);
+struct json_object *status_cluster_json(const struct status *s);
 
 void status_text(struct cli *c, const struct status *s);
 void status_json(struct cli *c, const struct status *s);

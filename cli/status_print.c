@@ -86,6 +86,7 @@ void status_text(struct cli *c, const struct status *s)
 {
 	struct table t;
 	bool ok = !s->problems.n;
+	char text[1024];
 
 	table_start(&t);
 	line(&t, "status", "%s", ok ? "healthy" : "degraded");
@@ -112,6 +113,8 @@ void status_text(struct cli *c, const struct status *s)
 	else
 		line(&t, "tracking", "settled");
 	boot_line(&t, s);
+	if (s->cluster.state)
+		line(&t, "kubernetes", "%s", status_cluster_text(s, text, sizeof(text)));
 	line(&t, "hash-key", "fingerprint %s", s->fingerprint);
 	for (size_t i = 0; i < s->problems.n; i++) {
 		line(&t, i ? "" : "problems", "%s", s->problems.text[i]);
@@ -232,6 +235,8 @@ void status_json(struct cli *c, const struct status *s)
 	if (s->overlay)
 		json_object_object_add(o, "nftables", overlay_json(s));
 	json_object_object_add(o, "boot_file", boot_json(s));
+	if (s->cluster.state)
+		json_object_object_add(o, "kubernetes", status_cluster_json(s));
 	json_add_known(o, "hash_key_fingerprint", s->fingerprint);
 	json_object_object_add(o, "problems", remarks_json(&s->problems));
 	json_object_object_add(o, "notes", remarks_json(&s->notes));

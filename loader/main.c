@@ -88,8 +88,12 @@ static int run(struct poised *p, struct poise_error *err)
 	if (keeper_start(&p->keeper, &p->options, err) < 0)
 		goto close;
 	say_who(p->instance, getpid());
+	kube_state_clear(p->instance);
 	if (checker_start(&p->checker, &p->options.where, say, err) == 0) {
-		rc = loop_run(p, err);
+		if (!p->options.kube.on ||
+		    kube_start(&p->kube, &p->options.where, &p->options.kube, err) == 0)
+			rc = loop_run(p, err);
+		kube_stop(p->kube);
 		checker_stop(p->checker);
 	}
 	keeper_stop(&p->keeper);

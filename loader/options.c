@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parsing and help, both from the table below. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../maps/text.h"
+#include "kube/desired.h"
 #include "options.h"
 
+/* Options without a letter. */
+enum {
+	KUBERNETES = UCHAR_MAX + 1,
+	KUBECONFIG,
+	NODE_NAME,
+	LB_CLASS,
+	TAKE_CLASSLESS,
+	CLAIM,
+};
+
 static const struct {
-	char letter;
+	int letter;
 	const char *name;
 	const char *argument;
 	const char *help;
@@ -25,6 +37,15 @@ static const struct {
 	{'n', "check-config", NULL, "read the file, say what is wrong with it, and exit"},
 	{'w', "withdraw-detached", NULL,
 	 "withdraw announced addresses if nothing is attached, and exit"},
+	{KUBERNETES, "kubernetes", NULL, "serve the Services of a Kubernetes cluster on its node"},
+	{KUBECONFIG, "kubeconfig", "FILE",
+	 "where its API server is (a pod: the service account's)"},
+	{NODE_NAME, "node-name", "NAME", "this node's name there ($NODE_NAME, else the host's)"},
+	{LB_CLASS, "load-balancer-class", "CLASS",
+	 "loadBalancerClass that is ours (" KUBE_CLASS ")"},
+	{TAKE_CLASSLESS, "take-classless", NULL,
+	 "Services of type LoadBalancer without a class are ours, too"},
+	{CLAIM, "claim", "DEVICE", "the device that their addresses are put on (none)"},
 	{'h', "help", NULL, "this text"},
 	{'V', "version", NULL, "print the version and exit"},
 };
@@ -33,16 +54,19 @@ static const struct {
 
 void options_help(void)
 {
-	char left[40];
+	char left[48], letter[8];
 
 	printf("poised keeps a balancer of poise going: loads and replaces its program, keeps "
 	       "next\n"
 	       "hops, loads and rates up to date. Packets are forwarded without it, too.\n\n"
 	       "usage: poised [OPTION]...\n\n");
 	for (size_t k = 0; k < TABLE; k++) {
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", table[k].letter, table[k].name,
+		snprintf(letter, sizeof(letter), "   ");
+		if (table[k].letter <= UCHAR_MAX)
+			snprintf(letter, sizeof(letter), "-%c,", table[k].letter);
+		snprintf(left, sizeof(left), "%s --%s%s%s", letter, table[k].name,
 			 table[k].argument ? " " : "", table[k].argument ? table[k].argument : "");
-		printf("  %-26s %s\n", left, table[k].help);
+		printf("  %-31s %s\n", left, table[k].help);
 	}
 	printf("\nSIGHUP applies the file again. See poised(8).\n");
 }
@@ -53,6 +77,17 @@ static int notify_check(const char *command, struct poise_error *err)
 		return poise_fail(err, POISE_E_USAGE, "--notify: longer than %d bytes",
 				  POISE_NOTIFY - 1);
 	return config_command_check(command, err) ? poise_error_about(err, "--notify") : 0;
+}
+
+/* Those of --kubernetes: one of them alone would do nothing. */
+static int check_together(const struct options *o, struct poise_error *err)
+{
+	const struct kube_settings *k = &o->kube;
+
+	if (k->on || !(k->kubeconfig || k->node || k->lb_class || k->classless || k->claim))
+		return 0;
+	poise_fail(err, POISE_E_USAGE, "options about a Kubernetes cluster without --kubernetes");
+	return poise_error_remedy(err, "add --kubernetes, or leave them out");
 }
 
 static int option_take(struct options *o, int letter, const char *value, struct poise_error *err)
@@ -76,6 +111,12 @@ static int option_take(struct options *o, int letter, const char *value, struct 
 	case 'f': break;
 	case 'n': o->what = OPTIONS_CHECK; break;
 	case 'w': o->what = OPTIONS_WITHDRAW; break;
+	case KUBERNETES: o->kube.on = true; break;
+	case KUBECONFIG: o->kube.kubeconfig = value; break;
+	case NODE_NAME: o->kube.node = value; break;
+	case LB_CLASS: o->kube.lb_class = value; break;
+	case TAKE_CLASSLESS: o->kube.classless = true; break;
+	case CLAIM: o->kube.claim = value; break;
 	case 'h': o->what = OPTIONS_HELP; break;
 	case 'V': o->what = OPTIONS_VERSION; break;
 	}
@@ -97,7 +138,9 @@ int options_parse(struct options *o, int argc, char **argv, struct poise_error *
 		longs[k].name = table[k].name;
 		longs[k].has_arg = table[k].argument ? required_argument : no_argument;
 		longs[k].val = table[k].letter;
-		*at++ = table[k].letter;
+		if (table[k].letter > UCHAR_MAX)
+			continue;
+		*at++ = (char)table[k].letter;
 		if (table[k].argument)
 			*at++ = ':';
 	}
@@ -116,6 +159,8 @@ int options_parse(struct options *o, int argc, char **argv, struct poise_error *
 	}
 	if (optind < argc)
 		return poise_fail(err, POISE_E_USAGE, "unexpected argument %s", argv[optind]);
+	if (check_together(o, err) < 0)
+		return -1;
 	if (!o->config_given)
 		o->config = instance_boot_file(&o->where, o->config_own, sizeof(o->config_own));
 	return 0;

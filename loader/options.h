@@ -4,6 +4,7 @@
 #define POISED_OPTIONS_H
 
 #include "../maps/instance.h"
+#include "kube/kube.h"
 #include "log.h"
 
 #define POISED_STATE "/var/lib/poise"
@@ -16,6 +17,7 @@ struct options {
 	struct instance_where where;
 	int log_level;
 	const char *notify; /* a command that is told of every event; NULL: none */
+	struct kube_settings kube;
 	enum { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_WITHDRAW, OPTIONS_HELP, OPTIONS_VERSION } what;
 };
 

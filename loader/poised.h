@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The daemon's parts. Three threads: the loop (fold, heartbeat, rates, next hops, signals), which
- * never waits for the lock, and the keeper (sweep, drains, ids, last good state), which may. Each
- * has its own handle on the instance, for a handle's lock is its own.
+ * The daemon's parts. Threads: the loop (fold, heartbeat, rates, next hops, signals), which never
+ * waits for the lock, and the keeper (sweep, drains, ids, last good state), which may; health
+ * checks; and with --kubernetes what follows a cluster. Each has its own handle on the instance,
+ * for a handle's lock is its own.
  */
 #ifndef POISED_H
 #define POISED_H
@@ -153,6 +154,7 @@ struct poised {
 	struct devices devices;
 	struct keeper keeper;
 	struct checker *checker;
+	struct kube *kube;
 	struct herald herald;
 	struct drained drained;
 	struct overlay overlay;

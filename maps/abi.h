@@ -46,7 +46,7 @@
 	M(members) M(table) M(paths) M(devmap) M(flows) M(counters) M(loads) M(drops) M(rates)     \
 	M(address_conf) M(server_ids) M(fragments) M(held) M(range_conf) M(bounds)                 \
 	M(checks) M(probes) M(events) M(slots) M(ways) M(links) M(ports) M(tails)\
-	M(latencies)
+	M(latencies) M(cluster)
 /* clang-format on */
 
 /*
@@ -500,6 +500,7 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 #include "decap.h"
 #include "event.h"
 #include "latency.h"
+#include "cluster.h"
 #include "meta.h"
 #include "nat.h"
 #include "probes.h"

@@ -7,9 +7,9 @@
  *    (poised compares those with the kernel all the time);
  *  - what packets write: tag and stamp of a flow word, packets, bytes and samples of a counter,
  *    drops, which connection of a member is watched; what the daemon writes: others, rates, checks,
- *    probes, its part of meta; events; and in meta also `created`, `cuts`, `probes`, `generic_mtu`,
- *    `returns`, `overlay` and the limit of listeners; of a slot of mode nat, how it goes (state,
- * stamp, flags) and where its client's frames come from;
+ *    probes, cluster, its part of meta; events; and in meta also `created`, `cuts`, `probes`,
+ *    `generic_mtu`, `returns`, `overlay` and the limit of listeners; of a slot of mode nat, how it
+ *    goes (state, stamp, flags) and where its client's frames come from;
  *  - what nobody reads: the copy of a service record that is not active, retired listener
  *    entries, slots of the table that belong to nobody, addresses of removed members;
  *  - history: which member a base entry names while flows may be recorded there.

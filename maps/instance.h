@@ -63,6 +63,7 @@ struct instance {
 	struct poise_bucket *ports;
 	struct poise_latency *latencies; /* by instance_latency(), table.h */
 	struct map_windows *latency_windows;
+	struct poise_cluster *cluster;
 	int devmap_fd;
 	int drops_fd;
 	const struct poise_drops *drops; /* tests: what stands for that map; else NULL */
@@ -280,6 +281,10 @@ bool instance_below(const struct instance *i, const struct config_service *svc);
 
 /* What the last check of a member found; at 0: it was not checked. */
 void instance_check_result(const struct instance *i, __u16 member, struct poise_check_result *r);
+
+/* What poised knows of its cluster; at 0: of none. And poised's to say so; `at` is filled in. */
+void instance_cluster(const struct instance *i, struct poise_cluster *out);
+void instance_set_cluster(struct instance *i, const struct poise_cluster *now);
 
 /* Whether a new flow would find a backend: one with a next hop that is up, not yet checked,
  * draining or a sorry one. Those that a failed check leaves to be tried (on-none-up) do not count,

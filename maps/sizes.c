@@ -42,6 +42,7 @@ const struct instance_map instance_maps[] = {
 	FIELD(links, struct poise_bucket),
 	FIELD(ports, struct poise_bucket),
 	FIELD(latencies, struct poise_latency),
+	FIELD(cluster, struct poise_cluster),
 };
 const size_t instance_maps_count = sizeof(instance_maps) / sizeof(instance_maps[0]);
 
@@ -133,6 +134,7 @@ static __u32 entries(const struct poise_meta *meta, const char *name)
 		{"ports", POISE_PORT_ENTRIES(meta->groups)},
 		{"tails", POISE_TAILS},
 		{"latencies", meta->members},
+		{"cluster", 1},
 	};
 
 	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++)

@@ -247,7 +247,8 @@ static bool must_find(const struct instance *i, const char *map, size_t size, si
 		return find_bound(i, n);
 	return strcmp(map, "rates") != 0 && strcmp(map, "checks") != 0 &&
 	       strcmp(map, "events") != 0 && strcmp(map, "fragments") != 0 &&
-	       strcmp(map, "probes") != 0 && strcmp(map, "latencies") != 0;
+	       strcmp(map, "probes") != 0 && strcmp(map, "latencies") != 0 &&
+	       strcmp(map, "cluster") != 0;
 }
 
 /* ---- flipping ---------------------------------------------------------------------------------*/

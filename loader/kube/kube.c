@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The thread: reflectors fill the cache, what the cache wants is applied. One thread does all of
+ * it, so nothing here is shared but the instance.
+ */
+#include "kube_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "maps/clock.h"
+#include "maps/memory.h"
+
+#define TURN_MS 1000 /* the longest wait: a sign of life */
+
+/* ---- reflectors fill the cache ----------------------------------------------------------------*/
+
+static void on_relist_begin(void *ctx)
+{
+	struct follower *f = ctx;
+
+	kube_cache_relist_begin(f->kube->cache, f->kind);
+}
+
+static void on_object(void *ctx, struct json_object *obj)
+{
+	struct follower *f = ctx;
+
+	kube_cache_object(f->kube->cache, f->kind, obj);
+}
+
+static void on_deleted(void *ctx, struct json_object *obj)
+{
+	struct follower *f = ctx;
+
+	kube_cache_deleted(f->kube->cache, f->kind, obj);
+}
+
+static void on_relist_end(void *ctx)
+{
+	struct follower *f = ctx;
+
+	kube_cache_relist_end(f->kube->cache, f->kind);
+}
+
+static void on_relist_abort(void *ctx)
+{
+	struct follower *f = ctx;
+
+	kube_cache_relist_abort(f->kube->cache, f->kind);
+}
+
+/* Of Nodes, ours alone. */
+static int follow(struct kube *k, enum kube_kind kind, struct poise_error *err)
+{
+	static const struct {
+		const char *name;
+		enum kube_right right;
+	} kinds[KUBE_KINDS] = {
+		[KUBE_SERVICE] = {"services", KUBE_RIGHT_SERVICES},
+		[KUBE_SLICE] = {"endpointslices", KUBE_RIGHT_SLICES},
+		[KUBE_NODE] = {"nodes", KUBE_RIGHT_NODES},
+	};
+	struct follower *f = &k->follower[kind];
+
+	if (!kube_right_path(kinds[kind].right, NULL, NULL, f->path))
+		return poise_fail(err, POISE_E_SYSTEM, "no path to %s", kinds[kind].name);
+	snprintf(f->field, sizeof(f->field), "metadata.name=%s", k->node);
+	f->kube = k;
+	f->kind = kind;
+	f->what = (struct kube_resource){
+		.name = kinds[kind].name,
+		.path = f->path,
+		.field = kind == KUBE_NODE ? f->field : NULL,
+	};
+	f->handler = (struct kube_handler){
+		.ctx = f,
+		.relist_begin = on_relist_begin,
+		.object = on_object,
+		.deleted = on_deleted,
+		.relist_end = on_relist_end,
+		.relist_abort = on_relist_abort,
+	};
+	f->reflector = kube_reflector_new(k->http, &f->what, &f->handler, NULL);
+	return 0;
+}
+
+/* ---- the thread -------------------------------------------------------------------------------*/
+
+static __u32 sooner(__u32 a, __u32 b)
+{
+	return a < b ? a : b;
+}
+
+/* Who finds the server there again tells the others. */
+static void share_news(struct kube *k)
+{
+	bool news = false;
+
+	for (int n = 0; n < KUBE_KINDS; n++) {
+		struct follower *f = &k->follower[n];
+		bool connected = kube_reflector_connected(f->reflector);
+
+		news |= connected && !f->connected;
+		f->connected = connected;
+	}
+	for (int n = 0; n < KUBE_KINDS && news; n++)
+		kube_reflector_hurry(k->follower[n].reflector);
+}
+
+static void *kube_thread(void *arg)
+{
+	struct kube *k = arg;
+
+	while (!__atomic_load_n(&k->stop, __ATOMIC_ACQUIRE)) {
+		__u64 now = clock_monotonic() / NS_PER_MS;
+		__u32 wait = TURN_MS;
+
+		share_news(k);
+		for (int n = 0; n < KUBE_KINDS; n++)
+			wait = sooner(wait, kube_reflector_tick(k->follower[n].reflector, now));
+		wait = sooner(wait, kube_apply_tick(&k->apply, now));
+		wait = sooner(wait, kube_state_tick(k, now));
+		kube_http_turn(k->http, (int)wait);
+	}
+	return NULL;
+}
+
+/* ---- start and end ----------------------------------------------------------------------------*/
+
+static int name_node(struct kube *k, struct poise_error *err)
+{
+	const char *name = k->settings.node ? k->settings.node : getenv("NODE_NAME");
+	char host[POISE_CLUSTER_NAME] = "";
+
+	/* The kubelet's default is the host's name in small letters. */
+	if (!name || !name[0]) {
+		gethostname(host, sizeof(host) - 1);
+		for (char *c = host; *c; c++)
+			if (*c >= 'A' && *c <= 'Z')
+				*c += 'a' - 'A';
+		name = host;
+	}
+	if (!name[0] || strlen(name) > KUBE_NAME_MAX ||
+	    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")]) {
+		poise_fail_text(err, POISE_E_BAD_VALUE, name, "not the name of a Node");
+		return poise_error_remedy(err, "--node-name NAME, as kubectl get nodes has it");
+	}
+	snprintf(k->node, sizeof(k->node), "%s", name);
+	return 0;
+}
+
+static void kube_free(struct kube *k)
+{
+	for (int n = 0; n < KUBE_KINDS; n++)
+		kube_reflector_free(k->follower[n].reflector);
+	kube_http_free(k->http);
+	kube_access_free(k->access);
+	kube_apply_free(&k->apply);
+	kube_cache_free(k->cache);
+	instance_close(k->instance);
+	free(k);
+}
+
+static int kube_open(struct kube *k, const struct instance_where *where, struct poise_error *err)
+{
+	const struct kube_settings *s = &k->settings;
+
+	if (name_node(k, err) < 0)
+		return -1;
+	k->access =
+		s->kubeconfig ? kube_access_file(s->kubeconfig, err) : kube_access_pod(NULL, err);
+	if (!k->access || instance_open(&k->instance, where, err) < 0)
+		return -1;
+	k->http = kube_http_new(k->access);
+	k->cache = kube_cache_new(k->node);
+	for (int kind = 0; kind < KUBE_KINDS; kind++)
+		if (follow(k, (enum kube_kind)kind, err) < 0)
+			return -1;
+	k->apply.instance = k->instance;
+	k->apply.cache = k->cache;
+	k->apply.options = (struct kube_options){
+		.lb_class = s->lb_class,
+		.classless = s->classless,
+		.claim = s->claim,
+	};
+	return 0;
+}
+
+int kube_start(struct kube **out, const struct instance_where *where,
+	       const struct kube_settings *settings, struct poise_error *err)
+{
+	struct kube *k = memory_alloc(sizeof(*k));
+	int rc;
+
+	*out = NULL;
+	k->settings = *settings;
+	if (kube_open(k, where, err) < 0)
+		goto fail;
+	rc = pthread_create(&k->thread, NULL, kube_thread, k);
+	if (rc) {
+		errno = rc;
+		poise_fail_errno(err, "cannot start a thread");
+		goto fail;
+	}
+	*out = k;
+	return 0;
+fail:
+	kube_free(k);
+	return poise_error_about(err, "--kubernetes");
+}
+
+void kube_stop(struct kube *k)
+{
+	if (!k)
+		return;
+	__atomic_store_n(&k->stop, true, __ATOMIC_RELEASE);
+	kube_http_wake(k->http);
+	pthread_join(k->thread, NULL);
+	kube_state_clear(k->instance);
+	kube_free(k);
+}
