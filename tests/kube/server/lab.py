@@ -70,6 +70,7 @@ class Lab:
         self._servers.append(server)
         url = _url(scheme, server)
         tls.kubeconfig(self.directory, name, url, users, "admin")
+        tls.kubeconfig(self.directory, f"{name}.poise", url, users, "poise")
         with open(os.path.join(self.directory, f"{name}.url"), "w", encoding="ascii") as out:
             out.write(url + "\n")
 
