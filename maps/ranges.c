@@ -73,7 +73,7 @@ int range_parse(const char *text, struct poise_range *range, struct poise_error 
 {
 	struct poise_range got;
 	char meant[RANGE_TEXT];
-	bool bits;
+	bool bits = false;
 
 	if (parse(text, &got, &bits, err))
 		return -1;

@@ -6,8 +6,8 @@
  *
  * A Service becomes poise services, of owner `kubernetes`: one for all its ports that lead to the
  * same targets, else one a port; one a family; and those of its addresses that source ranges are
- * for apart from the rest. Their names are NAMESPACE.NAME[.PORT][_open][_6]: no part of them has an
- * underscore, and none but the port's a dot, so no two are alike; a name that is too long ends in a
+ * for apart from the rest. Their names are NAMESPACE.NAME[.PORT][_open][_6]: what stands for a word
+ * there has neither dot nor underscore, so no two are alike; a name that is too long ends in a
  * hash.
  *
  * Listeners that two want belong to the Service that was created first; those that somebody else's

@@ -362,6 +362,8 @@ void kube_service_decode(struct decoder *d, struct kube_service *s)
 	struct spot spec, notes;
 
 	if (!spot_object(&d->r, &d->root, "spec", &spec)) {
+		if (!json_object_object_get(d->root.json, "spec"))
+			spot_fault(&d->r, &spec, KUBE_R_INVALID, "is not there");
 		s->type = KUBE_TYPE_UNKNOWN;
 		return;
 	}

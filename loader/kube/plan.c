@@ -137,28 +137,28 @@ static void build(struct planner *p, struct build *b, const struct kube_port **p
 	build_service(b, port, ports, p->out->part, &p->out->findings);
 }
 
-static void build_set(struct planner *p, struct build *b, bool open)
+static void build_set(struct planner *p, struct build b, bool open)
 {
 	const struct kube_port **port = memory_alloc((p->ports + 1) * sizeof(*port));
-	bool together = agree(p, b);
+	bool together = agree(p, &b);
 	char name[POISE_NAME_MAX];
 	size_t n = 0, first = 0;
 
-	b->name = name;
+	b.name = name;
 	for (size_t i = 0; i < p->ports; i++) {
-		if (!build_listeners(b, p->port[i]))
+		if (!build_listeners(&b, p->port[i]))
 			continue;
 		if (!n)
 			first = i;
 		port[n++] = p->port[i];
 		if (together)
 			continue;
-		name_service(p, p->port[i], open, b->family, name);
-		build(p, b, &p->port[i], 1, &p->targets[i]);
+		name_service(p, p->port[i], open, b.family, name);
+		build(p, &b, &p->port[i], 1, &p->targets[i]);
 	}
 	if (n && together) {
-		name_service(p, NULL, open, b->family, name);
-		build(p, b, port, n, &p->targets[first]);
+		name_service(p, NULL, open, b.family, name);
+		build(p, &b, port, n, &p->targets[first]);
 	}
 	free(port);
 }
@@ -174,10 +174,10 @@ static void build_family(struct planner *p, __u8 family)
 		targets_of(p->e, p->port[i], family, s->local, node ? node->zone : "",
 			   &p->targets[i]);
 	b.kinds = s->ranged ? 1 << PLACE_INGRESS : all;
-	build_set(p, &b, false);
+	build_set(p, b, false);
 	if (s->ranged) {
 		b.kinds = all & ~(1 << PLACE_INGRESS);
-		build_set(p, &b, true);
+		build_set(p, b, true);
 	}
 	for (size_t i = 0; i < p->ports; i++)
 		targets_free(&p->targets[i]);
@@ -215,6 +215,8 @@ void plan_make(const struct kube_cache *c, const struct kube_options *o, const s
 	struct planner p = {.c = c, .o = o, .e = e, .out = out};
 
 	*out = (struct plan){.part = config_new()};
+	if (s && s->type == KUBE_TYPE_UNKNOWN) /* nobody else can know it either */
+		kube_findings_add(&out->findings, s->o.faults);
 	if (!s || kube_left_alone(s, o))
 		return;
 	if (kube_class_ours(s, o) && s->local && s->health_port) {

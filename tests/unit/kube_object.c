@@ -122,12 +122,11 @@ Test(kube_object, names)
 
 Test(kube_object, name_of_ten_kilobytes)
 {
-	static char text[12000];
+	static char text[12000], name[10240];
 	struct kube_object *o;
 
-	memcpy(text, "{\"metadata\":{\"namespace\":\"a\",\"name\":\"", 37);
-	memset(text + 37, 'x', 10240);
-	memcpy(text + 37 + 10240, "\"}}", 4);
+	memset(name, 'x', sizeof(name) - 1);
+	snprintf(text, sizeof(text), "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\"}}", name);
 	o = decode(KUBE_SERVICE, text);
 	cr_expect_null(o);
 	cr_assert_eq(lost.n, 1);
