@@ -156,10 +156,10 @@ $(B)/fuzz/packet: FUZZ_MORE = -fno-strict-aliasing bpf/native.c \
 $(B)/fuzz/packet: $(wildcard bpf/*.[ch])
 $(B)/fuzz/answer: FUZZ_MORE = $(wildcard loader/health/*.c)
 $(B)/fuzz/answer: $(wildcard loader/health/*.[ch])
-# kube_NAME reads what loader/kube/NAME.c does.
+# kube_NAME reads what loader/kube/NAME.c does; what else of poised that calls is in the libraries.
 KUBE_FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/kube_*.c))
-$(KUBE_FUZZERS): FUZZ_MORE = $(filter-out %/kube.c,$(wildcard loader/kube/*.c))
-$(KUBE_FUZZERS): $(wildcard loader/kube/*.[ch])
+$(KUBE_FUZZERS): FUZZ_MORE = $(filter-out %/kube.c,$(wildcard loader/kube/*.c)) $(DAEMONLIB) $(LIBS)
+$(KUBE_FUZZERS): $(wildcard loader/kube/*.[ch]) $(DAEMONLIB) $(LIBS)
 
 fuzz: $(FUZZERS:tests/fuzz/%.c=$(B)/fuzz/%) ## FUZZ_SECONDS (60) of libFuzzer on each target
 	@for t in $^; do n=$${t##*/}; mkdir -p $(B)/fuzz/corpus/$$n && \

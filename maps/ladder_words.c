@@ -59,6 +59,11 @@ static const char *failed(const struct ladder *l, char *buf, size_t size)
 
 static const char *nobody(const struct ladder *l)
 {
+	if (l->conf->on_nobody == POISE_NOBODY_DROP)
+		return l->at[POISE_RANK_FAILED]
+			       ? "no backend is up: new flows are dropped (on-none-up refuse, "
+				 "on-nobody drop)"
+			       : "no backend may be chosen: new flows are dropped (on-nobody drop)";
 	return l->at[POISE_RANK_FAILED]
 		       ? "no backend is up: new flows are refused (on-none-up refuse)"
 		       : "no backend may be chosen: new flows are refused";

@@ -261,6 +261,25 @@ Test(ladder, who_serves)
 	}
 }
 
+Test(ladder, how_nobody_fares)
+{
+	for (__u8 on = POISE_NOBODY_REFUSE; on <= POISE_NOBODY_DROP; on++)
+		for (int failed = 0; failed < 2; failed++) {
+			struct made made = {.conf = {.on_none_up = POISE_NONE_UP_REFUSE,
+						     .on_nobody = on}};
+			const char *words;
+			char buf[128];
+
+			make(&made, failed ? "FS" : "S");
+			words = ladder_says(&made.ladder, buf, sizeof(buf));
+			cr_expect_eq(!!strstr(words, "refused"), on == POISE_NOBODY_REFUSE, "%s",
+				     words);
+			cr_expect_eq(!!strstr(words, "on-nobody drop"), on == POISE_NOBODY_DROP,
+				     "%s", words);
+			cr_expect_eq(!!strstr(words, "on-none-up"), failed, "%s", words);
+		}
+}
+
 /* ---- on-down ----------------------------------------------------------------------------------*/
 
 /* What becomes of the flows of the first member. */
