@@ -265,8 +265,8 @@ Test(ladder, how_nobody_fares)
 {
 	for (__u8 on = POISE_NOBODY_REFUSE; on <= POISE_NOBODY_DROP; on++)
 		for (int failed = 0; failed < 2; failed++) {
-			struct made made = {.conf = {.on_none_up = POISE_NONE_UP_REFUSE,
-						     .on_nobody = on}};
+			struct made made = {
+				.conf = {.on_none_up = POISE_NONE_UP_REFUSE, .on_nobody = on}};
 			const char *words;
 			char buf[128];
 
