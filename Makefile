@@ -189,7 +189,7 @@ RUN_DATAPATH = -t 900 $(DATAPATH)
 RUN_E2E	     = -t 900 $(E2E)
 RUN_DOCS     = -t 900 $(wildcard tests/docs/run)
 RUN_BENCH    = -t 900 bench/test
-RUN_KUBE     = -t 900 tests/kube/conformance
+RUN_KUBE     = -t 900 tests/kube/conformance tests/kube/manifests
 RUN_VM	     = -t 3600 $(wildcard tests/vm/run)
 # Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
 VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
@@ -239,7 +239,7 @@ test-e2e: all lab man $(E2E) $(BENCHED) $(CHAIN) ## Namespaces, real servers, re
 test-docs: all lab man ## The command blocks of README and the man pages
 	@B=$(B) tests/run $(RUN_DOCS)
 
-test-kube: ## Is the test API server as a real one: foreign clients, and what it does to them
+test-kube: all man ## Is the test API server as a real one, and are the manifests right
 	@B=$(B) tests/run $(RUN_KUBE)
 
 test-vm: VM_TESTS = $(VM_ALL)

@@ -8,6 +8,7 @@
 
 #include "../maps/text.h"
 #include "kube/desired.h"
+#include "kube/pool.h"
 #include "options.h"
 
 /* Options without a letter. */
@@ -18,6 +19,8 @@ enum {
 	LB_CLASS,
 	TAKE_CLASSLESS,
 	CLAIM,
+	ADDRESS_POOL,
+	HEALTH,
 };
 
 static const struct {
@@ -46,6 +49,9 @@ static const struct {
 	{TAKE_CLASSLESS, "take-classless", NULL,
 	 "Services of type LoadBalancer without a class are ours, too"},
 	{CLAIM, "claim", "DEVICE", "the device that their addresses are put on (none)"},
+	{ADDRESS_POOL, "address-pool", "RANGES",
+	 "PREFIX or FIRST-LAST, with commas: addresses for Services (none)"},
+	{HEALTH, "kubernetes-health", "ADDR:PORT", "answer /livez and /readyz there (nowhere)"},
 	{'h', "help", NULL, "this text"},
 	{'V', "version", NULL, "print the version and exit"},
 };
@@ -79,12 +85,33 @@ static int notify_check(const char *command, struct poise_error *err)
 	return config_command_check(command, err) ? poise_error_about(err, "--notify") : 0;
 }
 
+static int pool_check(const char *ranges, struct poise_error *err)
+{
+	struct kube_pool pool;
+
+	return kube_pool_parse(&pool, ranges, err) ? poise_error_about(err, "--address-pool") : 0;
+}
+
+static int health_check(const char *where, struct poise_error *err)
+{
+	union poise_addr addr;
+	__u16 port;
+
+	if (poise_parse_endpoint(where, &addr, &port, err))
+		return poise_error_about(err, "--kubernetes-health");
+	if (port)
+		return 0;
+	poise_fail_text(err, POISE_E_BAD_VALUE, where, "has no port");
+	return poise_error_about(err, "--kubernetes-health");
+}
+
 /* Those of --kubernetes: one of them alone would do nothing. */
 static int check_together(const struct options *o, struct poise_error *err)
 {
 	const struct kube_settings *k = &o->kube;
 
-	if (k->on || !(k->kubeconfig || k->node || k->lb_class || k->classless || k->claim))
+	if (k->on || !(k->kubeconfig || k->node || k->lb_class || k->classless || k->claim ||
+		       k->pool || k->health))
 		return 0;
 	poise_fail(err, POISE_E_USAGE, "options about a Kubernetes cluster without --kubernetes");
 	return poise_error_remedy(err, "add --kubernetes, or leave them out");
@@ -117,6 +144,8 @@ static int option_take(struct options *o, int letter, const char *value, struct 
 	case LB_CLASS: o->kube.lb_class = value; break;
 	case TAKE_CLASSLESS: o->kube.classless = true; break;
 	case CLAIM: o->kube.claim = value; break;
+	case ADDRESS_POOL: o->kube.pool = value; return pool_check(value, err);
+	case HEALTH: o->kube.health = value; return health_check(value, err);
 	case 'h': o->what = OPTIONS_HELP; break;
 	case 'V': o->what = OPTIONS_VERSION; break;
 	}

@@ -122,6 +122,7 @@ static int apply_all(struct kube_apply *a, struct poise_error *err)
 	tell_findings(a->desired ? &a->desired->findings : NULL, &wanted->findings);
 	kube_desired_free(a->desired);
 	a->desired = wanted;
+	a->anew++;
 	if (!is_nothing(&sum))
 		tell(a, &sum);
 	return 0;
@@ -149,6 +150,7 @@ static bool apply(struct kube_apply *a)
 	a->applied = clock_realtime();
 	a->fault = (struct poise_error){0};
 	a->due = false;
+	a->made++;
 	kube_cache_settle(a->cache);
 	return true;
 }

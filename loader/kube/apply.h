@@ -17,6 +17,8 @@ struct kube_apply {
 	struct kube_options options;
 
 	struct kube_desired *desired; /* as it was made so last; NULL: never */
+	__u64 made;		      /* counts how often it was made so ... */
+	__u64 anew;		      /* ... and was another struct than before */
 	__u64 applied;		      /* CLOCK_REALTIME ns: when */
 	__u64 generation;	      /* of the instance, after that */
 	bool due;		      /* it failed, or somebody else changed something */

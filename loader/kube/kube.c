@@ -111,6 +111,20 @@ static void share_news(struct kube *k)
 		kube_reflector_hurry(k->follower[n].reflector);
 }
 
+/* Who leads is told what Services want, and load balancers who has endpoints here. */
+static void tell_others(struct kube *k)
+{
+	const struct kube_desired *d = k->apply.desired;
+
+	kube_health_beat(k->health, d != NULL);
+	if (d && k->led != k->apply.anew)
+		kube_lead_changed(k->lead, &d->findings);
+	if (d && k->served != k->apply.made)
+		kube_health_ports(k->health, d->health, d->healths);
+	k->led = k->apply.anew;
+	k->served = k->apply.made;
+}
+
 static void *kube_thread(void *arg)
 {
 	struct kube *k = arg;
@@ -123,6 +137,8 @@ static void *kube_thread(void *arg)
 		for (int n = 0; n < KUBE_KINDS; n++)
 			wait = sooner(wait, kube_reflector_tick(k->follower[n].reflector, now));
 		wait = sooner(wait, kube_apply_tick(&k->apply, now));
+		tell_others(k);
+		wait = sooner(wait, kube_lead_tick(k->lead, now));
 		wait = sooner(wait, kube_state_tick(k, now));
 		kube_http_turn(k->http, (int)wait);
 	}
@@ -155,14 +171,37 @@ static int name_node(struct kube *k, struct poise_error *err)
 
 static void kube_free(struct kube *k)
 {
+	kube_health_close(k->health);
 	for (int n = 0; n < KUBE_KINDS; n++)
 		kube_reflector_free(k->follower[n].reflector);
+	kube_lead_free(k->lead);
 	kube_http_free(k->http);
 	kube_access_free(k->access);
 	kube_apply_free(&k->apply);
 	kube_cache_free(k->cache);
 	instance_close(k->instance);
 	free(k);
+}
+
+static int open_others(struct kube *k, const struct instance_where *where, struct poise_error *err)
+{
+	const struct kube_settings *s = &k->settings;
+
+	if (s->pool && kube_pool_parse(&k->pool, s->pool, err))
+		return poise_error_about(err, "--address-pool");
+	k->lead = kube_lead_new(k->http, k->cache, &k->apply.options,
+				&(struct kube_lead_settings){
+					.name_space = k->access->name_space,
+					.node = k->node,
+					.instance = where->name,
+					.server = k->access->server,
+					.pool = s->pool ? &k->pool : NULL,
+				},
+				err);
+	if (!k->lead)
+		return -1;
+	k->health = kube_health_open(s->health, &k->instance->meta->heartbeat, err);
+	return k->health ? 0 : -1;
 }
 
 static int kube_open(struct kube *k, const struct instance_where *where, struct poise_error *err)
@@ -187,7 +226,7 @@ static int kube_open(struct kube *k, const struct instance_where *where, struct 
 		.classless = s->classless,
 		.claim = s->claim,
 	};
-	return 0;
+	return open_others(k, where, err);
 }
 
 int kube_start(struct kube **out, const struct instance_where *where,
@@ -220,6 +259,7 @@ void kube_stop(struct kube *k)
 	__atomic_store_n(&k->stop, true, __ATOMIC_RELEASE);
 	kube_http_wake(k->http);
 	pthread_join(k->thread, NULL);
+	kube_lead_end(k->lead);
 	kube_state_clear(k->instance);
 	kube_free(k);
 }

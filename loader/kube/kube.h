@@ -18,6 +18,8 @@ struct kube_settings {
 	const char *lb_class;	/* loadBalancerClass that is ours; NULL: KUBE_CLASS */
 	bool classless;		/* Services of type LoadBalancer without a class are, too */
 	const char *claim;	/* the device that ingress addresses are put on; NULL: none */
+	const char *pool;	/* addresses for Services (pool.h); NULL: none are given */
+	const char *health;	/* ADDR:PORT of /livez and /readyz; NULL: none */
 };
 
 struct kube;

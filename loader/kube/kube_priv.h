@@ -6,7 +6,9 @@
 #include <pthread.h>
 
 #include "apply.h"
+#include "healthport.h"
 #include "kube.h"
+#include "lead.h"
 #include "reflector.h"
 #include "rights.h"
 
@@ -38,6 +40,10 @@ struct kube {
 	struct kube_cache *cache;
 	struct follower follower[KUBE_KINDS];
 	struct kube_apply apply;
+	struct kube_pool pool;
+	struct kube_lead *lead;
+	struct kube_health *health;
+	__u64 led, served; /* apply.anew and apply.made, as lead and health were told */
 	struct kube_state state;
 	pthread_t thread;
 	bool stop; /* atomic */

@@ -14,6 +14,7 @@
 #include "maps/clock.h"
 #include "maps/instance.h"
 #include "maps/memory.h"
+#include "maps/text.h"
 #include "publish.h"
 
 #define END_MS	    1000  /* for giving the Lease up: others can wait for its end as well */
@@ -105,6 +106,46 @@ static void log_new(const struct kube_findings *was, const struct kube_findings 
 	}
 }
 
+/* The host of a URL, if it is an address. */
+static bool server_address(const char *url, union poise_addr *addr)
+{
+	const char *host = strstr(url, "://");
+	char text[POISE_ADDR_TEXT];
+	bool brackets;
+
+	host = host ? host + strlen("://") : url;
+	brackets = *host == '[';
+	host += brackets;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(host, brackets ? "]" : ":/"), host);
+	return !poise_parse_addr(text, addr, NULL);
+}
+
+/* Addresses that are no Service's: our Node's, and the API server's, the way to which must not
+ * lead here. To be freed. */
+static union poise_addr *reserve(const struct kube_lead *l, size_t *n)
+{
+	const struct kube_node *node = kube_cache_node(l->cache);
+	size_t of_node = node ? node->addrs : 0;
+	union poise_addr *list = memory_alloc((of_node + 1) * sizeof(*list));
+
+	for (*n = 0; *n < of_node; ++*n)
+		list[*n] = node->addr[*n];
+	*n += server_address(l->settings.server, &list[*n]);
+	return list;
+}
+
+static void assign(struct kube_lead *l, struct kube_findings *found)
+{
+	union poise_addr *reserved;
+	size_t n;
+
+	if (!l->settings.pool)
+		return;
+	reserved = reserve(l, &n);
+	kube_pool_assign(l->settings.pool, l->claim, l->claims, reserved, n, found);
+	free(reserved);
+}
+
 /* All Services there are: who gets what, and whose status is to be written. */
 static void look(struct kube_lead *l)
 {
@@ -121,9 +162,7 @@ static void look(struct kube_lead *l)
 	for (size_t k = 0; k < n; k++)
 		if (is_candidate(l, entry[k]->service))
 			claim_of(l, entry[k]->service);
-	if (l->settings.pool)
-		kube_pool_assign(l->settings.pool, l->claim, l->claims, l->settings.reserved,
-				 l->settings.reserves, &found);
+	assign(l, &found);
 	kube_publish_begin(l->publish);
 	for (size_t k = 0; k < n; k++)
 		publish(l, entry[k]->service,

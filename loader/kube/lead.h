@@ -17,10 +17,9 @@ struct kube_lead_settings {
 	const char *name_space; /* where the Lease is */
 	const char *node;	/* who we are */
 	const char *instance;
-	const struct kube_pool
-		*pool; /* NULL: no address is given, those that were are taken back */
-	const union poise_addr *reserved; /* nobody's */
-	size_t reserves;
+	const char *server; /* URL of the API server: its address is no Service's */
+	/* NULL: no address is given, and those that were are taken back. */
+	const struct kube_pool *pool;
 };
 
 struct kube_lead;

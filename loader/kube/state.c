@@ -107,6 +107,8 @@ __u32 kube_state_tick(struct kube *k, __u64 now)
 	s->now.applied = k->apply.applied;
 	snprintf(s->now.server, sizeof(s->now.server), "%s", k->access->server);
 	snprintf(s->now.node, sizeof(s->now.node), "%s", k->node);
+	s->now.leads = kube_lead_leads(k->lead);
+	snprintf(s->now.leader, sizeof(s->now.leader), "%s", kube_lead_leader(k->lead));
 	count(k, &s->now);
 	say_faults(k, &s->now);
 	instance_set_cluster(k->instance, &s->now);
