@@ -106,12 +106,26 @@ static bool took(struct kube_stream *s, struct json_object *value)
 	}
 }
 
+/* Up to the end of the line, where that ends what is an event: one that is cut off must not swallow
+ * the next. */
+static size_t part_of(const struct kube_stream *s, const char *data, size_t length)
+{
+	size_t part = length < KUBE_OBJECT_MOST ? length : KUBE_OBJECT_MOST;
+	const char *end = s->place == EVENT ? memchr(data, '\n', part) : NULL;
+
+	return end ? (size_t)(end - data) : part;
+}
+
 /* Feeds the value under way; returns how many bytes it took. */
 static size_t feed(struct kube_stream *s, const char *data, size_t length)
 {
 	struct json_object *value;
-	size_t part = length < KUBE_OBJECT_MOST ? length : KUBE_OBJECT_MOST;
+	size_t part = part_of(s, data, length);
 
+	if (!part) {
+		s->failed = true;
+		return 0;
+	}
 	value = json_tokener_parse_ex(s->tokener, data, (int)part);
 	switch (json_tokener_get_error(s->tokener)) {
 	case json_tokener_continue:
@@ -180,6 +194,8 @@ static bool is_space(char c)
 
 bool kube_stream_take(struct kube_stream *s, const char *data, size_t length)
 {
+	/* No JSON has one, and json-c takes it for the end. */
+	s->failed |= memchr(data, '\0', length) != NULL;
 	while (length && !s->failed) {
 		size_t taken = 1;
 

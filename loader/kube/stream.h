@@ -16,7 +16,7 @@
 
 enum kube_shape {
 	KUBE_LIST,   /* {"items": [...], "metadata": {...}, ...} */
-	KUBE_EVENTS, /* {...} {...} ... */
+	KUBE_EVENTS, /* {...}, one a line */
 };
 
 struct kube_stream;

@@ -133,6 +133,20 @@ Test(kube_stream, events_cut_and_broken)
 	kube_stream_free(s);
 }
 
+/* What the server did not finish is not finished by what comes next. */
+Test(kube_stream, one_event_a_line)
+{
+	struct kube_stream *s = kube_stream_new(KUBE_EVENTS, on_value, NULL);
+
+	told[0] = '\0';
+	cr_assert_not(take(s, "{}\n{\"type\":\n{\"type\":\"ADDED\"}\n", 64));
+	cr_assert_str_eq(told, "{}");
+	kube_stream_free(s);
+	s = kube_stream_new(KUBE_EVENTS, on_value, NULL);
+	cr_assert_not(kube_stream_take(s, "{}\n\0{}\n", 7));
+	kube_stream_free(s);
+}
+
 static bool refuse(void *ctx, struct json_object *value)
 {
 	(void)value;
