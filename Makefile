@@ -29,7 +29,6 @@ WARN	:= -Wall -Wextra -Werror
 CPPFLAGS += -D_GNU_SOURCE -DPOISE_VERSION='"$(VERSION)"' -I. -I$(B)
 ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS	:= $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
-HTTPD	:= -lmicrohttpd
 # v3: the newest instruction set that kernel 6.1 takes; v4 needs 6.6.
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g $(WARN) -I. -I/usr/include/$(shell uname -m)-linux-gnu
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -70,6 +69,8 @@ all: $(B)/poise $(B)/poised ## Build poise and poised (the default)
 
 $(B)/poise: $(B)/cli/main.o $(CLILIB) $(LIBS)
 $(B)/poised: $(B)/loader/main.o $(DAEMONLIB) $(LIBS)
+# Of the two only poised answers HTTP; benches do without it.
+$(B)/poised $(TESTS) $(B)/fuzz/%: HTTPD := -lmicrohttpd
 $(B)/poise $(B)/poised:
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(HTTPD)
 
@@ -173,7 +174,7 @@ $(CLANG) $(BPF_CFLAGS)
 endef
 export FLAGS
 $(B)/flags: FORCE
-	@pkg-config --exists $(PKGS) || { echo "libraries are missing: make deps" >&2; exit 1; }
+	@pkg-config --exists $(PKGS) libmicrohttpd || { echo "libraries are missing: make deps" >&2; exit 1; }
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" > $@
 

@@ -16,11 +16,9 @@ enum kube_kind {
 	KUBE_KINDS,
 };
 
-#define KUBE_NAME_MAX 253 /* of any object: a DNS subdomain (RFC 1123) */
-#define KUBE_MESSAGE  384 /* bytes of a message with its NUL; an Event's note takes 1024 */
-#define KUBE_FINDINGS_EACH                                                                         \
-	8 /* of one object: who reads more? The last says that there are more                      \
-	   */
+#define KUBE_NAME_MAX	   253 /* of any object: a DNS subdomain (RFC 1123) */
+#define KUBE_MESSAGE	   384 /* bytes of a message with its NUL; an Event's note takes 1024 */
+#define KUBE_FINDINGS_EACH 8   /* of one object; the last says that there are more */
 
 /* R(SYMBOL, "Reason"): why, in the word that an Event has for it. */
 #define KUBE_REASONS(R)                                                                            \
