@@ -16,7 +16,7 @@
 #include "maps/error.h"
 
 #define KUBE_LOOP_MS   10000 /* the loop turns every 5 ms; so late it hangs */
-#define KUBE_THREAD_MS 60000 /* likewise who follows the API server: a list of 100,000 takes 10 s */
+#define KUBE_THREAD_MS 60000 /* likewise; a list of 100,000 endpoints takes 10 s */
 
 /* What is asked about, and since when who showed that it lives. */
 struct kube_signs {
