@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# pod.sh STATE PORT [OPTION...]: poised as the DaemonSet of deploy/kubernetes runs it, on a node of a lab whose
-# API server (tests/kube/apiserver) has its state in STATE and listens on 127.0.0.1:PORT: three
+# pod.sh NODE STATE ADDR PORT [OPTION...]: poised as the DaemonSet of deploy/kubernetes runs it on NODE, in a
+# lab whose API server (tests/kube/apiserver) has its state in STATE and listens on ADDR:PORT: three
 # capabilities, a root that is read-only, and of the host bpffs and a directory for the last good state.
 set -e
-state=$1 port=$2
-shift 2
+node=$1 state=$2 addr=$3 port=$4
+shift 4
 account=/run/secrets/kubernetes.io/serviceaccount
 mkdir -p "$account" /run/poise
 
-export STATE="$state" ACCOUNT="$account" STATE_DIRECTORY=/run/poise NODE_NAME=node-1
-export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT="$port"
+export STATE="$state" ACCOUNT="$account" STATE_DIRECTORY=/run/poise NODE_NAME="$node"
+export KUBERNETES_SERVICE_HOST="$addr" KUBERNETES_SERVICE_PORT="$port"
 # shellcheck disable=SC2016 # its own variables
 exec unshare --mount --propagation private sh -ec '
 	mount --bind "$STATE/serviceaccount" "$ACCOUNT"
