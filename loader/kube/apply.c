@@ -33,8 +33,7 @@ static void tell(struct kube_apply *a, const struct config_summary *sum)
 		events_change(a->instance, POISE_OWNER_KUBERNETES, text);
 }
 
-/* Both are sorted: those that are new. */
-static void tell_findings(const struct kube_findings *was, const struct kube_findings *now)
+void kube_apply_tell_findings(const struct kube_findings *was, const struct kube_findings *now)
 {
 	char text[KUBE_MESSAGE + 3 * KUBE_NAME_MAX];
 	size_t old = 0;
@@ -119,7 +118,7 @@ static int apply_all(struct kube_apply *a, struct poise_error *err)
 		kube_desired_free(wanted);
 		return -1;
 	}
-	tell_findings(a->desired ? &a->desired->findings : NULL, &wanted->findings);
+	kube_apply_tell_findings(a->desired ? &a->desired->findings : NULL, &wanted->findings);
 	kube_desired_free(a->desired);
 	a->desired = wanted;
 	a->anew++;

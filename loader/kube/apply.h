@@ -33,5 +33,7 @@ __u32 kube_apply_tick(struct kube_apply *a, __u64 now);
 /* Something besides the cache changed that it depends on: all is worked out anew. */
 void kube_apply_again(struct kube_apply *a);
 void kube_apply_free(struct kube_apply *a);
+/* Logs those that are new. Both are sorted; was may be NULL. */
+void kube_apply_tell_findings(const struct kube_findings *was, const struct kube_findings *now);
 
 #endif

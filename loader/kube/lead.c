@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "apply.h"
 #include "event.h"
 #include "lease.h"
 #include "loader/log.h"
@@ -93,19 +94,6 @@ static void publish(struct kube_lead *l, const struct kube_service *s,
 				     });
 }
 
-static void log_new(const struct kube_findings *was, const struct kube_findings *now)
-{
-	char text[KUBE_MESSAGE + 3 * KUBE_NAME_MAX];
-
-	for (size_t k = 0, old = 0; k < now->n; k++) {
-		while (old < was->n && kube_finding_cmp(&was->finding[old], &now->finding[k]) < 0)
-			old++;
-		if (old == was->n || kube_finding_cmp(&was->finding[old], &now->finding[k]) != 0)
-			log_line(LOG_LEVEL_WARNING, "kubernetes: %s",
-				 kube_finding_text(&now->finding[k], text, sizeof(text)));
-	}
-}
-
 /* The host of a URL, if it is an address. */
 static bool server_address(const char *url, union poise_addr *addr)
 {
@@ -169,7 +157,7 @@ static void look(struct kube_lead *l)
 			is_candidate(l, entry[k]->service) ? &l->claim[c++] : NULL);
 	kube_publish_end(l->publish);
 	kube_findings_sort(&found);
-	log_new(&l->found, &found);
+	kube_apply_tell_findings(&l->found, &found);
 	kube_findings_free(&l->found);
 	l->found = found;
 	free(entry);

@@ -12,6 +12,7 @@
 #include "loader/kube/pool.h"
 #include "maps/hash.h"
 #include "maps/text.h"
+#include "tests/support/addresses.h"
 
 #define CLAIMS 4096
 #define GOT    (2 * POISE_ADDR_TEXT + 2)
@@ -20,8 +21,6 @@ static struct kube_pool pool;
 static struct kube_findings found;
 static struct kube_pool_claim claim[CLAIMS];
 static size_t claims;
-static union poise_addr addrs[4 * CLAIMS];
-static size_t used;
 
 TestSuite(kube_pool, .timeout = 60);
 
@@ -30,18 +29,6 @@ static void given(const char *text)
 	struct poise_error err = {0};
 
 	cr_assert_eq(kube_pool_parse(&pool, text, &err), 0, "%s: %s", err.object, err.message);
-}
-
-/* Addresses with blanks between, which last. */
-static const union poise_addr *list(const char *text, size_t *n)
-{
-	const union poise_addr *first = &addrs[used];
-	char copy[256], *at, *word;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (*n = 0, word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at), ++*n)
-		cr_assert_eq(poise_parse_addr(word, &addrs[used++], NULL), 0, "%s", word);
-	return first;
 }
 
 /* A Service of IPv4, younger than those before it. */
@@ -59,12 +46,12 @@ static struct kube_pool_claim *service(const char *name)
 
 static void has(struct kube_pool_claim *c, const char *text)
 {
-	c->have = list(text, &c->haves);
+	c->have = addresses(text, &c->haves);
 }
 
 static void asks(struct kube_pool_claim *c, const char *text)
 {
-	c->want = list(text, &c->wants);
+	c->want = addresses(text, &c->wants);
 }
 
 static void both(struct kube_pool_claim *c, enum kube_pool_need second)
@@ -242,7 +229,7 @@ Test(kube_pool, reserved_addresses_are_nobodys)
 	const union poise_addr *reserved;
 	size_t n;
 
-	reserved = list("192.0.2.1 192.0.2.2", &n);
+	reserved = addresses("192.0.2.1 192.0.2.2", &n);
 	given("192.0.2.1-192.0.2.4");
 	service("a");
 	has(service("b"), "192.0.2.2");

@@ -10,12 +10,10 @@
 
 #include "loader/kube/publish.h"
 #include "maps/clock.h"
-#include "maps/text.h"
+#include "tests/support/addresses.h"
 #include "tests/support/unsent.h"
 
 static struct kube_publish *p;
-static union poise_addr addrs[256];
-static size_t used;
 
 static void up(void)
 {
@@ -30,31 +28,19 @@ static void down(void)
 
 TestSuite(kube_publish, .init = up, .fini = down, .timeout = 30);
 
-static const union poise_addr *list(const char *text, size_t *n)
-{
-	const union poise_addr *first = &addrs[used];
-	char copy[256], *at, *word;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (*n = 0, word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at), ++*n)
-		cr_assert_eq(poise_parse_addr(word, &addrs[used++], NULL), 0, "%s", word);
-	return first;
-}
-
 /* A Service whose status says `is`, by us or by somebody else, and should say `want`. */
 static struct kube_publish_item item(const char *name, const char *is, bool ours, const char *want)
 {
 	struct kube_publish_item i = {
 		.name_space = "shop", .name = name, .version = "17", .is_ours = ours};
 
-	i.is = list(is, &i.iss);
-	i.want = list(want, &i.wants);
+	i.is = addresses(is, &i.iss);
+	i.want = addresses(want, &i.wants);
 	return i;
 }
 
 static void look(const struct kube_publish_item *items, size_t n)
 {
-	used = 0;
 	kube_publish_begin(p);
 	for (size_t k = 0; k < n; k++)
 		kube_publish_put(p, &items[k]);
