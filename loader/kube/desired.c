@@ -5,8 +5,8 @@
  * limits of this instance, are allotted in that order, so the same Services win on every node and
  * nobody loses what he has to a newcomer.
  *
- * A plan's shape is all of it but where its traffic goes. While that stays, so does what was
- * allotted, and a change of endpoints is one Service's own business.
+ * A plan's shape is what others could want too: names, listeners, claims. While that stays, so does
+ * what was allotted, and a change of endpoints or options is one Service's own business.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@
 struct kept {
 	struct named at; /* first */
 	__u64 shape;
+	__s64 created;		       /* the Service: its place among the others */
 	struct kube_findings findings; /* of its plan */
 	char (*name)[POISE_NAME_MAX];  /* of its poise services that are served */
 	size_t names;
@@ -83,6 +84,7 @@ static void keep_own(struct kept *k, struct plan *p)
 	k->findings = p->findings;
 	p->findings = (struct kube_findings){0};
 	k->shape = shape_of(p);
+	k->created = p->created;
 	k->health = (struct kube_health_port){
 		.ns = (char *)k->at.ns,
 		.name = (char *)k->at.name,
@@ -185,7 +187,7 @@ struct kube_desired *kube_desired(const struct kube_cache *c, const struct kube_
 	return d;
 }
 
-/* ---- after a change of endpoints --------------------------------------------------------------*/
+/* ---- after a change of few --------------------------------------------------------------------*/
 
 /* A Service that is looked at again. */
 struct fresh {
@@ -210,7 +212,7 @@ static bool stays(const struct kube_desired *d, const struct fresh *f, struct ro
 
 	if (!f->kept)
 		return !part->services && !f->plan.findings.n && !f->plan.health_port;
-	if (shape_of(&f->plan) != f->kept->shape)
+	if (shape_of(&f->plan) != f->kept->shape || f->plan.created != f->kept->created)
 		return false;
 	for (size_t i = 0; i < part->services; i++) {
 		const struct config_service *was = served(d, f->kept, part->service[i]->conf.name);
@@ -272,14 +274,14 @@ static bool look_again(struct kube_desired *d, const struct kube_cache *c,
 	for (size_t i = 0; i < all; i++) {
 		struct fresh *f = &fresh[*n];
 
-		if (touched[i]->touched & KUBE_TOUCHED_SERVICE)
+		f->kept = (struct kept *)names_find(&d->plans->kept, touched[i]->at.ns,
+						    touched[i]->at.name);
+		if (!touched[i]->service && f->kept)
 			return false;
 		if (!touched[i]->service)
 			continue;
 		plan_make(c, o, touched[i], &f->plan);
 		++*n;
-		f->kept = (struct kept *)names_find(&d->plans->kept, touched[i]->at.ns,
-						    touched[i]->at.name);
 		if (!stays(d, f, &room))
 			return false;
 	}

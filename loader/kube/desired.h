@@ -61,11 +61,11 @@ struct kube_desired *kube_desired(const struct kube_cache *c, const struct kube_
 void kube_desired_free(struct kube_desired *d);
 
 /*
- * Brings d up to date after a change of slices alone: nothing but the cache's touched Services is
- * worked out again. live as above: it need not be the same, but who else has what must be, or call
- * kube_desired. Returns the number of poise services that changed, whose names are then in *name
- * (the array is the caller's, the texts are d's); -1: that is not enough, since a Service or the
- * Node changed too, or a limit is met; d is as it was.
+ * Brings d up to date where nothing but the cache's touched Services need be worked out again:
+ * their slices changed, or their options or status. What others have here must be what it was for
+ * d, or call kube_desired. Returns the number of poise services that changed, whose names are then
+ * in *name (the array is the caller's, the texts are d's); -1: that is not enough, since names,
+ * listeners or the Node changed too, or a limit is met; d is as it was.
  */
 int kube_desired_refresh(struct kube_desired *d, const struct kube_cache *c,
 			 const struct kube_options *o, const char ***name);

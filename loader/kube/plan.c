@@ -214,7 +214,7 @@ void plan_make(const struct kube_cache *c, const struct kube_options *o, const s
 	const struct kube_service *s = e->service;
 	struct planner p = {.c = c, .o = o, .e = e, .out = out};
 
-	*out = (struct plan){.part = config_new()};
+	*out = (struct plan){.part = config_new(), .created = s ? s->o.created : 0};
 	if (s && s->type == KUBE_TYPE_UNKNOWN) /* nobody else can know it either */
 		kube_findings_add(&out->findings, s->o.faults);
 	if (!s || kube_left_alone(s, o))

@@ -12,6 +12,7 @@
 #include "targets.h"
 
 struct plan {
+	__s64 created;	     /* the Service, as struct kube_object has it */
 	struct config *part; /* its poise services, each valid by itself */
 	struct kube_findings findings;
 	union poise_addr *claim; /* ingress addresses, for options.claim */
