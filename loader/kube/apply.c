@@ -81,13 +81,17 @@ static int apply_one(struct kube_apply *a, const char *name, struct config_summa
 /* Where endpoints alone changed, and nobody else anything. False: all is to be worked out. */
 static bool apply_touched(struct kube_apply *a)
 {
+	struct kube_findings was = {0};
 	struct config_summary sum;
 	const char **name = NULL;
 	int n, done = 0;
 
 	if (!a->desired || a->due || a->generation != a->instance->meta->committed)
 		return false;
+	kube_findings_add(&was, &a->desired->findings);
 	n = kube_desired_refresh(a->desired, a->cache, &a->options, &name);
+	kube_apply_tell_findings(&was, &a->desired->findings);
+	kube_findings_free(&was);
 	while (n <= SINGLE && done < n && apply_one(a, name[done], &sum, NULL) == 0) {
 		if (!is_nothing(&sum))
 			tell(a, &sum);
@@ -150,6 +154,7 @@ static bool apply(struct kube_apply *a)
 	a->fault = (struct poise_error){0};
 	a->due = false;
 	a->made++;
+	kube_apply_tell_findings(NULL, kube_cache_lost(a->cache));
 	kube_cache_settle(a->cache);
 	return true;
 }

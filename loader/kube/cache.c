@@ -55,12 +55,11 @@ static void entry_free(struct kube_entry *e)
 	free(e);
 }
 
-static void touch(struct kube_cache *c, struct kube_entry *e, __u8 what)
+static void touch(struct kube_cache *c, struct kube_entry *e)
 {
-	e->touched |= what;
-	if (e->listed)
+	if (e->touched)
 		return;
-	e->listed = true;
+	e->touched = true;
 	c->touched = memory_grow(c->touched, c->touches, &c->room, sizeof(*c->touched));
 	c->touched[c->touches++] = e;
 }
@@ -68,7 +67,7 @@ static void touch(struct kube_cache *c, struct kube_entry *e, __u8 what)
 /* Nobody's any more, and nobody has to be told. */
 static void tidy(struct kube_cache *c, struct kube_entry *e)
 {
-	if (e->service || e->slices || e->listed)
+	if (e->service || e->slices || e->touched)
 		return;
 	names_remove(&c->entries, &e->at);
 	entry_free(e);
@@ -85,7 +84,7 @@ static void attach_slice(struct kube_cache *c, const struct kube_slice *s)
 	e = entry_of(c, s->o.ns, s->service);
 	e->slice = memory_grow(e->slice, e->slices, &e->room, sizeof(*e->slice));
 	e->slice[e->slices++] = s;
-	touch(c, e, KUBE_TOUCHED_SLICES);
+	touch(c, e);
 }
 
 static void detach_slice(struct kube_cache *c, const struct kube_slice *s)
@@ -99,7 +98,7 @@ static void detach_slice(struct kube_cache *c, const struct kube_slice *s)
 	while (e->slice[at] != s)
 		at++;
 	e->slice[at] = e->slice[--e->slices];
-	touch(c, e, KUBE_TOUCHED_SLICES);
+	touch(c, e);
 }
 
 static void attach(struct kube_cache *c, struct kube_object *o)
@@ -110,7 +109,7 @@ static void attach(struct kube_cache *c, struct kube_object *o)
 	case KUBE_SERVICE:
 		e = entry_of(c, o->ns, o->name);
 		e->service = (struct kube_service *)o;
-		touch(c, e, KUBE_TOUCHED_SERVICE);
+		touch(c, e);
 		break;
 	case KUBE_SLICE: attach_slice(c, (struct kube_slice *)o); break;
 	default: c->node_touched |= !strcmp(o->name, c->node); break;
@@ -125,7 +124,7 @@ static void detach(struct kube_cache *c, struct kube_object *o)
 	case KUBE_SERVICE:
 		e = entry_of(c, o->ns, o->name);
 		e->service = NULL;
-		touch(c, e, KUBE_TOUCHED_SERVICE);
+		touch(c, e);
 		break;
 	case KUBE_SLICE: detach_slice(c, (struct kube_slice *)o); break;
 	default: c->node_touched |= !strcmp(o->name, c->node); break;
@@ -349,8 +348,7 @@ void kube_cache_settle(struct kube_cache *c)
 	for (size_t i = 0; i < c->touches; i++) {
 		struct kube_entry *e = (struct kube_entry *)c->touched[i];
 
-		e->touched = 0;
-		e->listed = false;
+		e->touched = false;
 		tidy(c, e);
 	}
 	c->touches = 0;

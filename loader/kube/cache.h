@@ -18,17 +18,13 @@
 
 struct kube_cache;
 
-#define KUBE_TOUCHED_SLICES  0x1 /* only where its traffic goes */
-#define KUBE_TOUCHED_SERVICE 0x2 /* its own object: perhaps addresses and ports too */
-
 /* A Service, or one of which there are only slices yet. */
 struct kube_entry {
 	struct named at;		    /* first: its namespace and name */
 	const struct kube_service *service; /* NULL: there is none */
 	const struct kube_slice **slice;    /* in no order */
 	size_t slices, room;
-	__u8 touched; /* KUBE_TOUCHED_* */
-	bool listed;  /* among those that are touched */
+	bool touched; /* it is in the list of those */
 };
 
 /* node: our own name. */

@@ -307,8 +307,8 @@ int kube_desired_refresh(struct kube_desired *d, const struct kube_cache *c,
 	for (size_t i = 0; i < n && enough; i++) {
 		if (!fresh[i].kept)
 			continue;
-		replace(d, &fresh[i], name, &names, &room);
 		keep_own(fresh[i].kept, &fresh[i].plan);
+		replace(d, &fresh[i], name, &names, &room);
 	}
 	if (enough) {
 		tell_findings(d);

@@ -73,7 +73,7 @@ static size_t slices(const char *name)
 	return e ? e->slices : 0;
 }
 
-/* Names of those that are touched, with + for their own object, in order; then settles. */
+/* Names of those that are touched, in order; then settles. */
 static const char *touched(void)
 {
 	static char text[256];
@@ -83,9 +83,8 @@ static const char *touched(void)
 	e = kube_cache_touched(cache, &n);
 	text[0] = '\0';
 	for (size_t i = 0; i < n; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s", i ? " " : "",
-					 e[i]->at.name,
-					 e[i]->touched & KUBE_TOUCHED_SERVICE ? "+" : "");
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+					 e[i]->at.name);
 	kube_cache_settle(cache);
 	return text;
 }
@@ -99,7 +98,7 @@ Test(kube_cache, events)
 	tell(KUBE_SLICE, slice("web-2", "web", 1));
 	cr_expect(known("web"));
 	cr_expect_eq(slices("web"), 2);
-	cr_expect_str_eq(touched(), "web+");
+	cr_expect_str_eq(touched(), "web");
 	tell(KUBE_SLICE, slice("web-1", "web", 2));
 	cr_expect_eq(slices("web"), 2);
 	cr_expect_str_eq(touched(), "web");
@@ -114,7 +113,7 @@ Test(kube_cache, events)
 	gone(KUBE_SERVICE, service("web", 1));
 	cr_expect_not(known("web"));
 	cr_expect_eq(slices("web"), 1, "slices may come first and go last");
-	cr_expect_str_eq(touched(), "web+");
+	cr_expect_str_eq(touched(), "web");
 	gone(KUBE_SLICE, slice("web-1", "web", 2));
 	cr_expect_str_eq(touched(), "web");
 	cr_expect_null(kube_cache_find(cache, "a", "web"), "nobody is left behind");

@@ -117,3 +117,104 @@ Test(kube_desired, any_history)
 	kube_desired_free(d);
 	kube_cache_free(c);
 }
+
+/* ---- what need not be worked out anew ---------------------------------------------------------*/
+
+static struct {
+	struct golden g;
+	struct kube_cache *c;
+	struct kube_desired *d;
+} one; /* Service, default/web */
+
+static void one_begin(void)
+{
+	golden_open(&one.g, "class-ours");
+	one.c = kube_cache_new(GOLDEN_NODE);
+	golden_list(&one.g, one.c);
+	one.d = kube_desired(one.c, &one.g.options, NULL);
+	kube_cache_settle(one.c);
+}
+
+static void one_end(void)
+{
+	kube_desired_free(one.d);
+	kube_cache_free(one.c);
+	golden_close(&one.g);
+}
+
+/* Puts a text in place of another one in an object of the golden ones, and tells of it. */
+static void change(size_t object, const char *from, const char *to)
+{
+	struct json_object *obj = json_object_array_get_idx(one.g.objects, object);
+	char *text = strdup(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_NOSLASHESCAPE));
+	char *at = strstr(text, from), *changed;
+
+	cr_assert_not_null(at, "no %s in %s", from, text);
+	cr_assert_gt(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)),
+		     0);
+	obj = json_tokener_parse(changed);
+	cr_assert_not_null(obj, "%s", changed);
+	kube_cache_object(one.c, (enum kube_kind)golden_kind(obj), obj);
+	json_object_put(obj);
+	free(changed);
+	free(text);
+}
+
+/* How many poise services changed; -1: it was not enough. */
+static int refreshed(void)
+{
+	const char **name;
+	int n = kube_desired_refresh(one.d, one.c, &one.g.options, &name);
+	char *is, *should;
+
+	if (n == 1)
+		cr_expect_str_eq(name[0], "default.web");
+	free(name);
+	kube_cache_settle(one.c);
+	if (n < 0)
+		return n;
+	is = golden_dump(one.d);
+	should = dump_of(&one.g, one.c);
+	cr_expect_str_eq(is, should);
+	free(is);
+	free(should);
+	return n;
+}
+
+/* The objects: our Node, the Service, its slice. */
+Test(kube_desired, what_concerns_nobody_else, .init = one_begin, .fini = one_end)
+{
+	cr_expect_eq(refreshed(), 0, "nothing changed");
+	change(2, "\"ready\":true", "\"ready\":false");
+	cr_expect_eq(refreshed(), 1);
+	change(2, "\"10.1.1.1\"", "\"10.1.1.2\"");
+	cr_expect_eq(refreshed(), 1);
+	change(1, "\"uid\":", "\"annotations\": {\"poise.dev/policy\": \"p2c\"}, \"uid\":");
+	cr_expect_eq(refreshed(), 1);
+	change(1, "\"uid\":", "\"annotations\": {\"poise.dev/policy\": \"x\"}, \"uid\":");
+	cr_expect_eq(refreshed(), 1);
+	cr_expect_eq(one.d->findings.n, 1, "what is amiss is told of, too");
+	change(1, "\"clusterIP\"", "\"status\"");
+	cr_expect_eq(refreshed(), 0, "nothing that counts");
+	cr_expect_eq(one.d->findings.n, 0);
+}
+
+Test(kube_desired, what_may_concern_others, .init = one_begin, .fini = one_end)
+{
+	static const struct {
+		size_t object;
+		const char *from, *to;
+	} changes[] = {
+		{0, "10.0.0.1", "10.0.0.2"},	 {1, "\"port\":80,", "\"port\":81,"},
+		{1, "192.0.2.10", "192.0.2.11"}, {1, "\"TCP\"", "\"UDP\""},
+		{1, "00:00:00Z", "00:00:01Z"},	 {1, "poise.dev/xdp", "poise.dev/other"},
+		{1, "\"web\"", "\"other\""},
+	};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		change(changes[i].object, changes[i].from, changes[i].to);
+		cr_expect_eq(refreshed(), -1, "%s", changes[i].to);
+	}
+	kube_cache_deleted(one.c, KUBE_SERVICE, json_object_array_get_idx(one.g.objects, 1));
+	cr_expect_eq(refreshed(), -1, "a Service that goes");
+}
