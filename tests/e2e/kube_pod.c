@@ -218,3 +218,25 @@ Test(kube_pod, of_two_one_writes_and_both_serve)
 	serves("lb1", "192.0.2.0:80"); /* nobody is there to change it, and it serves on */
 	cr_assert_eq(lab_stop(second, SIGTERM), 0);
 }
+
+/* Nothing is amiss with what people copy. */
+Test(kube_pod, the_examples_are_right)
+{
+	static const char *const served[] = {"192.0.2.53:53/udp",
+					     "192.0.2.53:53$\\|192.0.2.53:53\"", "203.0.113.80:443",
+					     "10.0.0.101:30443"};
+	pid_t pid = pod(1, POOL ",192.0.2.53,2001:db8:5:1::/112");
+
+	lab_must(&lab, "router",
+		 CTL "apply deploy/kubernetes/examples/web.yaml "
+		     "deploy/kubernetes/examples/local.yaml "
+		     "deploy/kubernetes/examples/shared.yaml "
+		     "deploy/kubernetes/examples/nodeport.yaml",
+		 dir);
+	for (size_t k = 0; k < sizeof(served) / sizeof(served[0]); k++)
+		serves("lb1", served[k]);
+	says("services/default/web", "\"ip\": ?\"2001:db8:5:1::0?\"");
+	says("services/default/mail", "\"ingress\": ?\\[\\{\"ip\": ?\"192\\.0\\.2\\.");
+	lab_must(&lab, "router", "! grep 'Service default/' %s.lb1*", lab.log);
+	cr_assert_eq(lab_stop(pid, SIGTERM), 0);
+}
