@@ -27,6 +27,7 @@ struct kube_cache {
 	const struct kube_entry **touched;
 	size_t touches, room;
 	bool node_touched;
+	__u64 changes; /* of Services themselves, and of our Node */
 	struct kube_findings lost;
 };
 
@@ -105,6 +106,7 @@ static void attach(struct kube_cache *c, struct kube_object *o)
 {
 	struct kube_entry *e;
 
+	c->changes += o->kind != KUBE_SLICE;
 	switch (o->kind) {
 	case KUBE_SERVICE:
 		e = entry_of(c, o->ns, o->name);
@@ -120,6 +122,7 @@ static void detach(struct kube_cache *c, struct kube_object *o)
 {
 	struct kube_entry *e;
 
+	c->changes += o->kind != KUBE_SLICE;
 	switch (o->kind) {
 	case KUBE_SERVICE:
 		e = entry_of(c, o->ns, o->name);
@@ -330,6 +333,11 @@ const struct kube_entry **kube_cache_services(const struct kube_cache *c, size_t
 	if (*n)
 		qsort(list, *n, sizeof(struct kube_entry *), entry_cmp);
 	return list;
+}
+
+__u64 kube_cache_changes(const struct kube_cache *c)
+{
+	return c->changes;
 }
 
 const struct kube_entry *const *kube_cache_touched(const struct kube_cache *c, size_t *n)

@@ -55,6 +55,8 @@ const struct kube_entry **kube_cache_services(const struct kube_cache *c, size_t
 const struct kube_entry *const *kube_cache_touched(const struct kube_cache *c, size_t *n);
 /* Our Node changed: all are. */
 bool kube_cache_node_touched(const struct kube_cache *c);
+/* Counts how often a Service's own object, or our Node, changed, came or went. */
+__u64 kube_cache_changes(const struct kube_cache *c);
 /* Somebody has seen to them. */
 void kube_cache_settle(struct kube_cache *c);
 

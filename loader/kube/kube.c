@@ -115,12 +115,14 @@ static void share_news(struct kube *k)
 static void tell_others(struct kube *k)
 {
 	const struct kube_desired *d = k->apply.desired;
+	__u64 changes = kube_cache_changes(k->cache);
 
 	kube_health_beat(k->health, d != NULL);
-	if (d && k->led != k->apply.anew)
-		kube_lead_changed(k->lead, &d->findings);
+	if (k->changes != changes || k->led != k->apply.anew)
+		kube_lead_changed(k->lead, d ? &d->findings : NULL);
 	if (d && k->served != k->apply.made)
 		kube_health_ports(k->health, d->health, d->healths);
+	k->changes = changes;
 	k->led = k->apply.anew;
 	k->served = k->apply.made;
 }

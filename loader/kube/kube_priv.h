@@ -43,7 +43,8 @@ struct kube {
 	struct kube_pool pool;
 	struct kube_lead *lead;
 	struct kube_health *health;
-	__u64 led, served; /* apply.anew and apply.made, as lead and health were told */
+	/* kube_cache_changes(), apply.anew and apply.made, as lead and health were told. */
+	__u64 changes, led, served;
 	struct kube_state state;
 	pthread_t thread;
 	bool stop; /* atomic */

@@ -19,6 +19,7 @@
 #include "publish.h"
 
 #define END_MS	    1000  /* for giving the Lease up: others can wait for its end as well */
+#define LOOK_MS	    50	  /* changes that come sooner after one another are looked at together */
 #define FINDINGS_MS 60000 /* between looks at findings that did not change */
 
 struct kube_lead {
@@ -36,6 +37,7 @@ struct kube_lead {
 	size_t claims, ports; /* ... and how many of each it has taken */
 	bool changed;
 	bool led;
+	__u64 looked;			 /* ms: at all Services */
 	__u64 told;			 /* ms: events */
 	struct poise_error fault, write; /* of the Lease, of statuses: told once */
 };
@@ -267,10 +269,13 @@ __u32 kube_lead_tick(struct kube_lead *l, __u64 now)
 	say_who_leads(l, leads);
 	if (!kube_cache_whole(l->cache))
 		return wait;
-	if (leads && l->changed) {
+	if (leads && l->changed && now < l->looked + LOOK_MS) {
+		wait = sooner(wait, (__u32)(l->looked + LOOK_MS - now));
+	} else if (leads && l->changed) {
 		look(l);
 		tell(l, now);
 		l->changed = false;
+		l->looked = now;
 	} else if (leads && now - l->told > FINDINGS_MS) {
 		tell(l, now);
 	}
