@@ -205,7 +205,19 @@ static struct config_service *served(const struct kube_desired *d, const struct 
 	return NULL;
 }
 
-/* Whether all that was allotted stays so. */
+/* Whether it takes as much as it did. */
+static bool same_room(const struct config_service *was, const struct config_service *is)
+{
+	static const struct room none;
+	struct room more = {0};
+
+	allot_room(&more, was, 1);
+	allot_room(&more, is, -1);
+	return !memcmp(&more, &none, sizeof(more));
+}
+
+/* Whether all that was allotted stays so. Where somebody went short, whoever takes more or less
+ * than before changes what is left for others. */
 static bool stays(const struct kube_desired *d, const struct fresh *f, struct room *room)
 {
 	const struct config *part = f->plan.part;
@@ -215,12 +227,15 @@ static bool stays(const struct kube_desired *d, const struct fresh *f, struct ro
 	if (shape_of(&f->plan) != f->kept->shape || f->plan.created != f->kept->created)
 		return false;
 	for (size_t i = 0; i < part->services; i++) {
-		const struct config_service *was = served(d, f->kept, part->service[i]->conf.name);
+		const struct config_service *svc = part->service[i];
+		const struct config_service *was = served(d, f->kept, svc->conf.name);
 
+		if (d->plans->short_of && (!was || !same_room(was, svc)))
+			return false;
 		if (!was)
 			continue;
 		allot_room(room, was, 1);
-		allot_room(room, part->service[i], -1);
+		allot_room(room, svc, -1);
 	}
 	return true;
 }
@@ -299,7 +314,7 @@ int kube_desired_refresh(struct kube_desired *d, const struct kube_cache *c,
 	bool enough;
 
 	*name = NULL;
-	if (kube_cache_node_touched(c) || d->plans->short_of)
+	if (kube_cache_node_touched(c))
 		return -1;
 	kube_cache_touched(c, &all);
 	fresh = memory_alloc((all + 1) * sizeof(*fresh));
