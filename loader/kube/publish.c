@@ -15,6 +15,9 @@
 #include "maps/text.h"
 #include "rights.h"
 
+#define HTTP_MISSING  404
+#define HTTP_CONFLICT 409
+
 #define PATH (KUBE_RIGHT_PATH + sizeof("?fieldManager=" KUBE_PUBLISH_MANAGER))
 
 struct item {
@@ -228,6 +231,8 @@ static void on_done(void *ctx, const struct kube_answer *answer)
 	i->failures++;
 	wait = delay(i->failures);
 	i->next = now + (wait > answer->retry_after ? wait : answer->retry_after);
+	if (answer->status == HTTP_CONFLICT || answer->status == HTTP_MISSING)
+		return; /* it changed, or went, and the cache will say so */
 	i->all->fault = answer->err;
 	poise_error_about(&i->all->fault, "status of Service %s/%s", i->name_space, i->name);
 }

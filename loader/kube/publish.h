@@ -65,7 +65,8 @@ void kube_publish_end(struct kube_publish *p);
 __u32 kube_publish_tick(struct kube_publish *p, __u64 now, bool leads);
 /* Services whose status is not yet as it should be. */
 size_t kube_publish_pending(const struct kube_publish *p);
-/* The last patch that failed, for people; code NONE: none since one went through. */
+/* The last patch that failed, for people, but for those that came too late; code NONE: none since
+ * one went through. */
 const struct poise_error *kube_publish_fault(const struct kube_publish *p);
 
 #endif

@@ -179,6 +179,7 @@ Test(kube_publish, a_conflict_is_tried_on_the_newer_version)
 	look(&i, 1);
 	kube_publish_tick(p, now(), true);
 	unsent_answer(&unsent[0], 409, NULL);
+	cr_assert_eq(kube_publish_fault(p)->code, POISE_E_NONE, "that happens");
 	i.version = "18";
 	look(&i, 1);
 	kube_publish_tick(p, now() + 2 * KUBE_PUBLISH_RETRY_MS, true);
