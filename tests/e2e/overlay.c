@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/schema.h"
 #include "tests/support/site.h"
 
 #define LONG	 "10485760" /* bytes of a transfer that many windows take */
@@ -75,6 +76,12 @@ static void serve(const struct lab *l, const char *node, const char *four, const
 	lab_serve(l, node, "serve %s %s:9000 [%s]:9000", node, four, six);
 }
 
+static const char host[] = "table inet host {\\n"
+			   "\\tchain post {\\n"
+			   "\\t\\ttype nat hook postrouting priority srcnat; policy accept;\\n"
+			   "\\t\\toifname eth0 masquerade\\n"
+			   "\\t}\\n}\\n";
+
 /* Whoever asks the container directly gets to it as to any other address. */
 static void up(struct site *s)
 {
@@ -90,6 +97,8 @@ static void up(struct site *s)
 	serve(&s->lab, "p1", "10.7.1.1", "fd07:1::1");
 	serve(&s->lab, "b1", "10.0.0.1", "2001:db8:5::1");
 	serve(&s->lab, "b2", "10.8.1.1", "fd08:1::1");
+	/* The balancer masquerades its containers besides. */
+	lab_must(&s->lab, "lb1", "printf '%s' > /run/host.nft && nft -f /run/host.nft", host);
 	site_attach(s);
 	lab_must(&s->lab, "lb1", "poise attach pod1 inside");
 	/* What leaves the host must not come there without its checksum (poise(8), NAT). */
@@ -197,19 +206,37 @@ static const char table[] = "table inet poise {\n"
 			    "\t}\n"
 			    "}\n";
 
+/* What is said of it as JSON is what the schema says. */
+static void said_as_json(const struct site *s, const char *command, const char *definition)
+{
+	struct schema schema;
+	struct json_object *o;
+
+	schema_read(&schema);
+	o = json_tokener_parse(lab_must(&s->lab, "lb1", "poise %s --json", command));
+	cr_assert(schema_fits(&schema, definition, o), "%s", schema.fault);
+	json_object_put(o);
+	schema_free(&schema);
+}
+
 /* Somebody loads a firewall that begins as most do. */
 static void flushed(const struct site *s)
 {
 	cr_assert_str_eq(lab_must(&s->lab, "lb1", "nft list table inet poise"), table);
 	lab_must(&s->lab, "lb1",
 		 "poise status | grep -F 'table inet poise translates for 1 backend'");
-	lab_must(&s->lab, "lb1", "nft flush ruleset && nft add table inet others");
+	lab_must(&s->lab, "lb1",
+		 "nft list table inet host | tr -d '\"' | cmp - /run/host.nft && "
+		 "nft flush ruleset && nft add table inet others");
 	lab_until(&s->lab, "lb1", SITE_SOON, "nft list table inet poise");
 	lab_must(&s->lab, "lb1", "nft flush chain inet poise overlay");
 	lab_until(&s->lab, "lb1", SITE_SOON, "nft list table inet poise | grep masquerade");
 	cr_assert_str_eq(lab_must(&s->lab, "lb1", "nft list table inet poise"), table);
 	lab_until(&s->lab, "lb1", SITE_SOON,
 		  "[ $(poise events | grep -cF 'table inet poise is put back') = 2 ]");
+	lab_must(&s->lab, "lb1", "poise status --json | grep -F '\"table\":\"inet poise\"'");
+	said_as_json(s, "status", "status");
+	said_as_json(s, "events", "events_list");
 	all_answered(s, "http", families[0].vip, 80);
 }
 
