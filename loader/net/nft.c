@@ -250,7 +250,9 @@ int nft_table_make(const char *table, struct poise_error *err)
 		return refused;
 	errno = refused;
 	poise_fail_errno(err, "the kernel refused table inet %s of nftables", table);
-	return poise_error_remedy(err, "modprobe nft_masq (CONFIG_NF_TABLES_INET, NFT_MASQ)");
+	if (refused == ENOENT || refused == EOPNOTSUPP) /* what it lacks is a module */
+		poise_error_remedy(err, "modprobe nft_masq (CONFIG_NF_TABLES_INET, NFT_MASQ)");
+	return -1;
 }
 
 int nft_table_remove(const char *table, struct poise_error *err)

@@ -247,6 +247,33 @@ static void expect_no_table(const struct site *s)
 	lab_must(&s->lab, "lb1", "! poise status | grep nftables");
 }
 
+/* nftables refuses the table, since another process owns one of its name: that is said, the others
+ * of the service go on, and it is tried again. */
+static void refused(const struct site *s)
+{
+	const struct family *f = &families[0];
+
+	lab_must(&s->lab, "lb1", "poise service del web --now");
+	lab_until(&s->lab, "lb1", SITE_SOON, "! nft list table inet poise 2>/dev/null");
+	lab_must(&s->lab, "lb1",
+		 "(echo 'add table inet poise { flags owner; }'; sleep 100) | "
+		 "nft -i > /dev/null 2>&1 & echo $! > /run/owner");
+	lab_until(&s->lab, "lb1", SITE_SOON, "nft list table inet poise | grep owner");
+	lab_must(&s->lab, "lb1",
+		 "poise service add web %s:80 %s:9000/udp forward nat && poise health off web && "
+		 "poise backend add web %s && poise backend add web %s",
+		 f->vip, f->vip, f->beyond, f->there);
+	lab_until(&s->lab, "lb1", SITE_SOON,
+		  "poise status | grep -F 'nftables refused table inet poise'");
+	lab_until(&s->lab, "lb1", SITE_SOON,
+		  "poise show web | grep -F 'not attached, and nftables failed (poise status)'");
+	lab_until(&s->lab, "lb1", SITE_SOON, "poise show web | grep -E '%s +up'", f->there);
+	site_expect_from(s, "http://" SITE_VIP4 "/", "b1 ");
+	lab_must(&s->lab, "lb1", "kill $(cat /run/owner)");
+	lab_until(&s->lab, "lb1", SITE_SOON, "poise status | grep -F 'translates for 1 backend'");
+	lab_must(&s->lab, "lb1", "! poise status | grep -F 'nftables refused'");
+}
+
 /* With the last backend that may need it, with the last device, and without poised. */
 static void removed(struct site *s)
 {
@@ -277,6 +304,7 @@ Test(overlay, a_container_of_another_machine)
 	lab_must(&s.lab, "lb1", "poise service del web --now");
 	service(&s, &families[0]);
 	flushed(&s);
+	refused(&s);
 	removed(&s);
 	lab_down(&s.lab);
 }
