@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../loader/net/nft.h"
 #include "../loader/net/overlay.h"
 #include "attached.h"
 #include "json.h"
@@ -135,16 +136,24 @@ out:
 	return status;
 }
 
-/* The last device is detached, and no poised is there to take away what only it needed. */
+/* Takes away the table of nftables that nobody needs any more. */
+static void overlay_drop(struct cli *c)
+{
+	struct poise_error err = {0};
+
+	if (overlay_remove(c->instance, &err))
+		cli_note(c, "%s", err.message);
+}
+
+/* The last device may be detached, and no poised be there to see it. */
 static void overlay_rest(struct cli *c)
 {
 	struct attach_state *list = NULL;
-	struct poise_error err = {0};
 	int left = attach_list(c->instance, &list, NULL);
 
 	free(list);
-	if (!left && !instance_daemon_runs(c->instance) && overlay_remove(c->instance, &err))
-		cli_note(c, "%s", err.message);
+	if (!left && !instance_daemon_runs(c->instance))
+		overlay_drop(c);
 }
 
 int cmd_detach(struct cli *c)
@@ -176,22 +185,26 @@ static int refuse_daemon(struct cli *c, const char *name)
 int cmd_reset(struct cli *c)
 {
 	const char *name = c->where.name ? c->where.name : POISE_DEFAULT_INSTANCE;
+	char table[NFT_TABLE_TEXT];
 	size_t services = 0;
+	bool read;
 
 	if (cli_no_more(c))
 		return -1;
-	if (!cli_read(c)) {
+	read = !cli_read(c);
+	if (read) {
 		if (refuse_daemon(c, name))
 			return -1;
 		services = c->config->services;
 		cli_release_all(c);
-		if (overlay_remove(c->instance, &c->error))
-			return -1;
+		overlay_drop(c);
 		instance_close(c->instance);
 		c->instance = NULL;
 	}
 	if (attach_reset(&c->where, &c->error))
 		return -1;
+	if (!read) /* nobody knows whether there is one */
+		nft_table_remove(nft_table_name(name, table), NULL);
 	cli_say(c, "instance %s removed: %zu service%s, their flows, programs and maps.", name,
 		services, services == 1 ? "" : "s");
 	cli_print_change(c);

@@ -160,8 +160,8 @@ void print_member(FILE *out, const struct instance *i, __u64 key, const void *en
 		"next hop ",
 		addr(&m->addr, text), ntohs(m->port), m->service, m->ordinal, m->weight, m->mode,
 		m->live & POISE_L_RANK, m->live);
-	if (!m->nexthop) {
-		fputs("none", out);
+	if (!m->nexthop || m->nexthop == POISE_NEXTHOP_LOCAL) {
+		fputs(m->nexthop ? "the host's stack" : "none", out);
 		return;
 	}
 	print_mac(out, mac);
