@@ -197,7 +197,7 @@ VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resiz
 	$(DATAPATH)) $(VM)
 # Those that between them go every way a packet can, for `make test`: each loads the programs, which
 # takes the emulated verifier of 6.1 some ten seconds.
-VM_SOME	 = $(addprefix $(B)/tests/datapath/,address answer cut decap flow forward fragment icmp pass quic \
+VM_SOME	 = $(addprefix $(B)/tests/datapath/,address answer cut decap flow forward fragment icmp overlay pass quic \
 	probe ranges) $(VM)
 export VM_TESTS = $(VM_SOME)
 
