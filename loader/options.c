@@ -18,6 +18,8 @@ enum {
 	NODE_NAME,
 	LB_CLASS,
 	TAKE_CLASSLESS,
+	NODE_PORTS,
+	NO_EXTERNAL_IPS,
 	CLAIM,
 	ADDRESS_POOL,
 	HEALTH,
@@ -48,6 +50,9 @@ static const struct {
 	 "loadBalancerClass that is ours (" KUBE_CLASS ")"},
 	{TAKE_CLASSLESS, "take-classless", NULL,
 	 "Services of type LoadBalancer without a class are ours, too"},
+	{NODE_PORTS, "node-ports", "ADDRESSES",
+	 "where NodePorts are served, with commas, or none (the Node's)"},
+	{NO_EXTERNAL_IPS, "no-external-ips", NULL, "externalIPs of Services are left alone"},
 	{CLAIM, "claim", "DEVICE", "the device that their addresses are put on (none)"},
 	{ADDRESS_POOL, "address-pool", "RANGES",
 	 "PREFIX or FIRST-LAST, with commas: addresses for Services (none)"},
@@ -92,6 +97,15 @@ static int pool_check(const char *ranges, struct poise_error *err)
 	return kube_pool_parse(&pool, ranges, err) ? poise_error_about(err, "--address-pool") : 0;
 }
 
+static int node_ports_check(const char *text, struct poise_error *err)
+{
+	union poise_addr room[KUBE_ADDRS_MAX];
+	struct kube_options options = {0};
+
+	return kube_node_ports(&options, text, room, err) ? poise_error_about(err, "--node-ports")
+							  : 0;
+}
+
 static int health_check(const char *where, struct poise_error *err)
 {
 	union poise_addr addr;
@@ -110,8 +124,8 @@ static int check_together(const struct options *o, struct poise_error *err)
 {
 	const struct kube_settings *k = &o->kube;
 
-	if (k->on || !(k->kubeconfig || k->node || k->lb_class || k->classless || k->claim ||
-		       k->pool || k->health))
+	if (k->on || !(k->kubeconfig || k->node || k->lb_class || k->classless || k->node_ports ||
+		       k->no_external_ips || k->claim || k->pool || k->health))
 		return 0;
 	poise_fail(err, POISE_E_USAGE, "options about a Kubernetes cluster without --kubernetes");
 	return poise_error_remedy(err, "add --kubernetes, or leave them out");
@@ -143,6 +157,8 @@ static int option_take(struct options *o, int letter, const char *value, struct 
 	case NODE_NAME: o->kube.node = value; break;
 	case LB_CLASS: o->kube.lb_class = value; break;
 	case TAKE_CLASSLESS: o->kube.classless = true; break;
+	case NODE_PORTS: o->kube.node_ports = value; return node_ports_check(value, err);
+	case NO_EXTERNAL_IPS: o->kube.no_external_ips = true; break;
 	case CLAIM: o->kube.claim = value; break;
 	case ADDRESS_POOL: o->kube.pool = value; return pool_check(value, err);
 	case HEALTH: o->kube.health = value; return health_check(value, err);

@@ -33,11 +33,12 @@ struct kube_options {
 	/* Addresses that NodePorts are served on; none: those of our Node. */
 	const union poise_addr *node;
 	size_t nodes;
-	/* The ingress addresses of a Service as an allocator decided: *addr, returns how many.
-	 * NULL: those in its status. */
-	size_t (*ingress)(void *ctx, const struct kube_service *s, const union poise_addr **addr);
-	void *ctx;
 };
+
+/* Where NodePorts are served, from text: addresses with commas, or `none`. room is for
+ * KUBE_ADDRS_MAX of them, and must live as long as o. */
+int kube_node_ports(struct kube_options *o, const char *text, union poise_addr *room,
+		    struct poise_error *err);
 
 /* healthCheckNodePort of a Service. */
 struct kube_health_port {

@@ -226,8 +226,12 @@ static int kube_open(struct kube *k, const struct instance_where *where, struct 
 	k->apply.options = (struct kube_options){
 		.lb_class = s->lb_class,
 		.classless = s->classless,
+		.no_external_ips = s->no_external_ips,
 		.claim = s->claim,
 	};
+	if (s->node_ports &&
+	    kube_node_ports(&k->apply.options, s->node_ports, k->node_ports, err) < 0)
+		return -1;
 	return open_others(k, where, err);
 }
 

@@ -17,6 +17,8 @@ struct kube_settings {
 	const char *node;	/* the name of our Node; NULL: $NODE_NAME, else the host's */
 	const char *lb_class;	/* loadBalancerClass that is ours; NULL: KUBE_CLASS */
 	bool classless;		/* Services of type LoadBalancer without a class are, too */
+	const char *node_ports; /* where NodePorts are served: kube_node_ports() */
+	bool no_external_ips;	/* externalIPs are left alone */
 	const char *claim;	/* the device that ingress addresses are put on; NULL: none */
 	const char *pool;	/* addresses for Services (pool.h); NULL: none are given */
 	const char *health;	/* ADDR:PORT of /livez and /readyz; NULL: none */

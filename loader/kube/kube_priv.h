@@ -41,6 +41,7 @@ struct kube {
 	struct follower follower[KUBE_KINDS];
 	struct kube_apply apply;
 	struct kube_pool pool;
+	union poise_addr node_ports[KUBE_ADDRS_MAX];
 	struct kube_lead *lead;
 	struct kube_health *health;
 	/* kube_cache_changes(), apply.anew and apply.made, as lead and health were told. */

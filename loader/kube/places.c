@@ -2,6 +2,7 @@
 /*
  * At which addresses a Service is served on this node.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "maps/memory.h"
@@ -52,14 +53,10 @@ static void add_if(struct finder *f, const union poise_addr *addr, size_t n, enu
 static void add_ingress(struct finder *f, const struct kube_cache *c, const struct kube_options *o)
 {
 	const struct kube_node *node = kube_cache_node(c);
-	const union poise_addr *addr = f->s->ingress;
-	size_t n = f->s->ingresses;
 
 	if (!kube_class_ours(f->s, o) || (node && node->excluded))
 		return;
-	if (o->ingress)
-		n = o->ingress(o->ctx, f->s, &addr);
-	add_if(f, addr, n, PLACE_INGRESS, "status.loadBalancer.ingress");
+	add_if(f, f->s->ingress, f->s->ingresses, PLACE_INGRESS, "status.loadBalancer.ingress");
 }
 
 static void add_node(struct finder *f, const struct kube_cache *c, const struct kube_options *o)
@@ -84,6 +81,30 @@ void places_of(const struct kube_cache *c, const struct kube_options *o,
 	if (!o->no_external_ips)
 		add_if(&f, s->external, s->externals, PLACE_EXTERNAL, "spec.externalIPs");
 	add_node(&f, c, o);
+}
+
+int kube_node_ports(struct kube_options *o, const char *text, union poise_addr *room,
+		    struct poise_error *err)
+{
+	char word[POISE_ADDR_TEXT + 1];
+
+	o->no_node_ports = !strcmp(text, "none");
+	o->node = room;
+	o->nodes = 0;
+	while (!o->no_node_ports && text) {
+		size_t length = strcspn(text, ",");
+
+		if (o->nodes == KUBE_ADDRS_MAX)
+			return poise_fail(err, POISE_E_FULL, "more than %d addresses",
+					  KUBE_ADDRS_MAX);
+		/* what is too long for an address stays so */
+		snprintf(word, sizeof(word), "%.*s",
+			 (int)(length < sizeof(word) ? length : sizeof(word)), text);
+		if (poise_parse_host(word, &room[o->nodes++], err))
+			return -1;
+		text = text[length] ? text + length + 1 : NULL;
+	}
+	return 0;
 }
 
 __u16 place_port(const struct place *p, const struct kube_port *port)

@@ -68,54 +68,22 @@ void golden_names_free(char **names)
 
 /* ---- options ----------------------------------------------------------------------------------*/
 
-static size_t ingress(void *ctx, const struct kube_service *s, const union poise_addr **addr)
-{
-	const struct golden *g = ctx;
-	char name[sizeof(g->given[0].service)];
-
-	snprintf(name, sizeof(name), "%s/%s", s->o.ns, s->o.name);
-	for (size_t i = 0; i < g->givens; i++)
-		if (!strcmp(g->given[i].service, name)) {
-			*addr = g->given[i].addr;
-			return g->given[i].n;
-		}
-	return 0;
-}
-
-static void take_addr(const struct golden *g, const char *text, union poise_addr *addr, size_t *n)
-{
-	cr_assert_lt(*n, GOLDEN_ADDRS, "%s: too many addresses", g->name);
-	cr_assert_eq(poise_parse_addr(text, &addr[*n], NULL), 0, "%s: %s", g->name, text);
-	++*n;
-}
-
 static void take_line(struct golden *g, char *line)
 {
 	char *word = strsep(&line, " ");
 
 	if (!strcmp(word, "classless")) {
 		g->options.classless = true;
-	} else if (!strcmp(word, "no-node-ports")) {
-		g->options.no_node_ports = true;
 	} else if (!strcmp(word, "no-external-ips")) {
 		g->options.no_external_ips = true;
 	} else if (!strcmp(word, "claim")) {
 		snprintf(g->claim, sizeof(g->claim), "%s", line);
 		g->options.claim = g->claim;
-	} else if (!strcmp(word, "node")) {
-		take_addr(g, line, g->node, &g->options.nodes);
-		g->options.node = g->node;
+	} else if (!strcmp(word, "node-ports")) {
+		cr_assert_eq(kube_node_ports(&g->options, line, g->node, NULL), 0, "%s: %s",
+			     g->name, line);
 	} else {
-		cr_assert(!strcmp(word, "ingress") && g->givens < GOLDEN_GIVEN, "%s: %s", g->name,
-			  word);
-		g->options.ingress = ingress;
-		g->options.ctx = g;
-		snprintf(g->given[g->givens].service, sizeof(g->given[0].service), "%s",
-			 strsep(&line, " "));
-		while (line)
-			take_addr(g, strsep(&line, " "), g->given[g->givens].addr,
-				  &g->given[g->givens].n);
-		g->givens++;
+		cr_assert_fail("%s: no such option: %s", g->name, word);
 	}
 }
 

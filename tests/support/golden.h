@@ -5,8 +5,7 @@
  * `poise save` prints it, then findings and healthCheckNodePorts as comments. Our node is node-a.
  * Optional are live.yaml, what others have configured here, and options, a line each:
  *
- *   classless | no-node-ports | no-external-ips | claim DEVICE | node ADDRESS
- *   ingress NAMESPACE/NAME ADDRESS...    as an allocator decided; others then have none
+ *   classless | no-external-ips | claim DEVICE | node-ports ADDRESSES
  */
 #ifndef POISE_TEST_GOLDEN_H
 #define POISE_TEST_GOLDEN_H
@@ -15,9 +14,7 @@
 
 #include "loader/kube/desired.h"
 
-#define GOLDEN_NODE  "node-a"
-#define GOLDEN_ADDRS 8
-#define GOLDEN_GIVEN 8
+#define GOLDEN_NODE "node-a"
 
 struct golden {
 	char name[64];
@@ -26,13 +23,7 @@ struct golden {
 	struct config *live; /* NULL: nobody else is here */
 	char *dump;	     /* as it should be; NULL: there is none yet */
 	char claim[IF_NAMESIZE];
-	union poise_addr node[GOLDEN_ADDRS];
-	struct {
-		char service[128];
-		union poise_addr addr[GOLDEN_ADDRS];
-		size_t n;
-	} given[GOLDEN_GIVEN];
-	size_t givens;
+	union poise_addr node[KUBE_ADDRS_MAX];
 };
 
 /* The names of all, sorted; ends with NULL. golden_names_free frees them. */

@@ -182,11 +182,14 @@ Test(options, defaults_and_values)
 	cr_assert_eq(o.log_level, LOG_LEVEL_DEBUG);
 	cr_assert_eq(parse(&o, &err,
 			   "poised --kubernetes --address-pool 192.0.2.0/24,2001:db8::/112 "
-			   "--kubernetes-health [::1]:9254"),
+			   "--kubernetes-health [::1]:9254 --no-external-ips "
+			   "--node-ports 192.0.2.1,2001:db8::1"),
 		     0);
 	cr_assert(o.kube.on);
 	cr_assert_str_eq(o.kube.pool, "192.0.2.0/24,2001:db8::/112");
 	cr_assert_str_eq(o.kube.health, "[::1]:9254");
+	cr_assert(o.kube.no_external_ips);
+	cr_assert_str_eq(o.kube.node_ports, "192.0.2.1,2001:db8::1");
 }
 
 Test(options, faults_are_usage_and_name_the_word)
@@ -200,6 +203,11 @@ Test(options, faults_are_usage_and_name_the_word)
 		{"poised --config", "--config"},
 		{"poised --instance a/b", "a/b"},
 		{"poised --claim lo", "without --kubernetes"},
+		{"poised --node-ports none", "without --kubernetes"},
+		{"poised --no-external-ips", "without --kubernetes"},
+		{"poised --kubernetes --node-ports 192.0.2.1,,192.0.2.2", "--node-ports"},
+		{"poised --kubernetes --node-ports 192.0.2.1,192.0.2.0/24", "192.0.2.0/24"},
+		{"poised --kubernetes --node-ports 0.0.0.0", "0.0.0.0"},
 		{"poised --address-pool 192.0.2.0/24", "without --kubernetes"},
 		{"poised --kubernetes-health 127.0.0.1:9254", "without --kubernetes"},
 		{"poised --kubernetes --address-pool 192.0.2.1/24", "--address-pool"},
