@@ -32,6 +32,7 @@
 #define TURN_MS		  10000	 /* at most, without anything to do */
 #define MEMORY		  4096	 /* bytes of a request: the kubelet's are of 200 */
 #define MAPPED		  0xffff /* ::ffff:0:0/96 */
+#define RETRY_MS	  1000
 #define REST_US		  10000
 
 struct port {
@@ -46,6 +47,7 @@ struct kube_health {
 	struct kube_signs signs;
 	struct port *port; /* by namespace and name, as they were given */
 	size_t ports;
+	__u64 again; /* ms: ports that somebody else has are tried */
 	bool stop;
 	int epoll, wake, probes; /* probes: the socket for the kubelet; -1: none */
 	struct MHD_Daemon *probe_daemon, *port_daemon;
@@ -116,6 +118,36 @@ static void watch(struct kube_health *h, int fd)
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
 
 	epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+/* The mutex is held, as in the next one. */
+static void port_open(struct kube_health *h, struct port *p)
+{
+	p->fd = listen_on(NULL, htons(p->what.port));
+	if (p->fd >= 0) {
+		watch(h, p->fd);
+		p->told = false;
+	} else if (!p->told) {
+		log_line(LOG_LEVEL_WARNING, "healthCheckNodePort %u of Service %s/%s: %s%s",
+			 p->what.port, p->what.ns, p->what.name, strerror(errno),
+			 errno == EADDRINUSE ? ": kube-proxy serves it, perhaps" : "");
+		p->told = true;
+	}
+}
+
+/* Whether there are ports that somebody else has; they are tried again after a while. */
+static bool retry(struct kube_health *h)
+{
+	bool due = now_ms() >= h->again, lacking = false;
+
+	for (size_t k = 0; k < h->ports; k++) {
+		if (h->port[k].fd < 0 && due)
+			port_open(h, &h->port[k]);
+		lacking |= h->port[k].fd < 0;
+	}
+	if (due)
+		h->again = now_ms() + RETRY_MS;
+	return lacking;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------*/
@@ -207,9 +239,9 @@ static void take(struct kube_health *h, int listener)
 		usleep(REST_US); /* no file is left: it stays readable until one is */
 }
 
-static int wait_ms(const struct kube_health *h)
+static int wait_ms(const struct kube_health *h, bool lacking)
 {
-	MHD_UNSIGNED_LONG_LONG left, least = TURN_MS;
+	MHD_UNSIGNED_LONG_LONG left, least = lacking ? RETRY_MS : TURN_MS;
 
 	if (MHD_get_timeout(h->probe_daemon, &left) == MHD_YES && left < least)
 		least = left;
@@ -222,11 +254,11 @@ static void *serve(void *ctx)
 {
 	struct kube_health *h = ctx;
 	struct epoll_event event[EVENTS];
-	bool stop = false;
+	bool stop = false, lacking = false;
 	__u64 woken;
 
 	while (!stop) {
-		int n = epoll_wait(h->epoll, event, EVENTS, wait_ms(h));
+		int n = epoll_wait(h->epoll, event, EVENTS, wait_ms(h, lacking));
 
 		pthread_mutex_lock(&h->mutex);
 		for (int k = 0; k < n; k++) {
@@ -239,6 +271,7 @@ static void *serve(void *ctx)
 			if (ours) /* still: else it was closed since */
 				take(h, event[k].data.fd);
 		}
+		lacking = retry(h);
 		stop = h->stop;
 		pthread_mutex_unlock(&h->mutex);
 		MHD_run(h->probe_daemon);
@@ -378,32 +411,20 @@ static struct port port_of_old(struct port *was, const struct kube_health_port *
 	return p;
 }
 
-static struct port port_new(const struct kube_health_port *is)
+static struct port port_new(const struct kube_health_port *is, bool *fresh)
 {
 	struct port p = {.what = *is, .fd = -1};
 
+	*fresh = true;
 	p.what.ns = kube_text_copy(is->ns);
 	p.what.name = kube_text_copy(is->name);
 	return p;
 }
 
-static void port_open(struct kube_health *h, struct port *p)
-{
-	p->fd = listen_on(NULL, htons(p->what.port));
-	if (p->fd >= 0) {
-		watch(h, p->fd);
-		p->told = false;
-	} else if (!p->told) {
-		log_line(LOG_LEVEL_WARNING, "healthCheckNodePort %u of Service %s/%s: %s%s",
-			 p->what.port, p->what.ns, p->what.name, strerror(errno),
-			 errno == EADDRINUSE ? ": kube-proxy serves it, perhaps" : "");
-		p->told = true;
-	}
-}
-
 void kube_health_ports(struct kube_health *h, const struct kube_health_port *port, size_t n)
 {
 	struct port *list = memory_alloc((n + 1) * sizeof(*list));
+	bool fresh = false;
 	size_t k = 0;
 
 	pthread_mutex_lock(&h->mutex);
@@ -414,17 +435,19 @@ void kube_health_ports(struct kube_health *h, const struct kube_health_port *por
 		    h->port[k].what.port == port[p].port)
 			list[p] = port_of_old(&h->port[k++], &port[p]);
 		else
-			list[p] = port_new(&port[p]);
+			list[p] = port_new(&port[p], &fresh);
 	}
 	for (k = 0; k < h->ports; k++)
 		port_free(&h->port[k]); /* before one of them is somebody else's */
 	free(h->port);
 	h->port = list;
 	h->ports = n;
-	for (size_t p = 0; p < n; p++)
-		if (list[p].fd < 0)
+	for (size_t p = 0; p < n && fresh; p++)
+		if (list[p].fd < 0 && !list[p].told)
 			port_open(h, &list[p]);
 	pthread_mutex_unlock(&h->mutex);
+	if (fresh)
+		wake(h); /* one that could not be had is to be tried again */
 }
 
 __u16 kube_health_bound(const struct kube_health *h)

@@ -47,7 +47,7 @@ void kube_health_close(struct kube_health *h);
 
 /* From any thread. These ports, by namespace and name, are served from now
  * on, and no others; texts are copied. One that
- * somebody else has is logged once, and tried again with every call. */
+ * somebody else has is logged once, and tried again every second. */
 void kube_health_ports(struct kube_health *h, const struct kube_health_port *port, size_t n);
 /* The thread that calls is alive; ready as above. */
 void kube_health_beat(struct kube_health *h, bool ready);

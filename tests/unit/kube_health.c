@@ -260,6 +260,7 @@ Test(kube_health, a_port_that_somebody_has_is_served_when_he_has_gone)
 	struct sockaddr_in at = {.sin_family = AF_INET};
 	socklen_t length = sizeof(at);
 	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const char *a;
 
 	cr_assert_eq(bind(other, (struct sockaddr *)&at, length), 0);
 	cr_assert_eq(listen(other, 1), 0);
@@ -268,9 +269,11 @@ Test(kube_health, a_port_that_somebody_has_is_served_when_he_has_gone)
 	kube_health_beat(h, true);
 	kube_health_ports(h, &port, 1);
 	close(other);
-	cr_assert_null(get(port.port, "/"));
-	kube_health_ports(h, &port, 1);
-	cr_assert(strstr(get(port.port, "/"), " 200 "));
+	for (int tries = 0; !(a = get(port.port, "/")); tries++) {
+		cr_assert_lt(tries, TRIES);
+		usleep(50000);
+	}
+	cr_assert(strstr(a, " 200 "), "%s", a);
 	kube_health_close(h);
 }
 
@@ -310,7 +313,7 @@ Test(kube_health, nonsense_does_no_harm)
 	memset(request, 'x', sizeof(request));
 	request[sizeof(request) - 1] = '\0';
 	ask(AF_INET, kube_health_bound(h), request);
-	ask(AF_INET, kube_health_bound(h), "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n");
+	ask(AF_INET, kube_health_bound(h), "\x16\x03\x01\x02\x01\r\n\r\n");
 	ask(AF_INET, kube_health_bound(h), "GET /livez\r\n\r\n");
 	cr_assert(strstr(get(kube_health_bound(h), "/livez"), " 200 "));
 	kube_health_close(h);
