@@ -57,7 +57,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-kube test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-report deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-kube bench-report deps-bench lint format install uninstall clean help
 .PHONY: bench bench-smoke bench-baseline
 .PHONY: FORCE
 .SECONDARY:
@@ -278,6 +278,9 @@ $(B)/bench/peers/report: %: %.o $(B)/bench/sample.o
 bench-peers: all lab $(BENCHED) $(CHAIN) ## CPU a connection and a gigabyte: poise, nftables, HAProxy, nginx
 	@B=$(B) bench/peers/run
 	@[ ! "$(IPVS)" ] || B=$(B) bench/peers/ipvs
+
+bench-kube: all lab ## What it takes to follow a cluster of 1,000 Services, and 100,000 endpoints
+	@B=$(B) bench/kube/run
 
 bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole path, against a no-op
 	@B=$(B) bench/chain/run

@@ -178,10 +178,13 @@ async def many(lab, words):
              said.get("namespace", "load"), int(said.get("nodes", 1)))
 
 
-@command("RATE SECONDS [namespace=load]", "changes so many slices a second; prints how many it did")
+@command("RATE SECONDS [namespace=load] [log=FILE]",
+         "changes so many slices a second; prints how many it did")
 async def churn_(lab, words):
     words, said = options(words)
-    return await churn(lab.cluster, float(words[0]), float(words[1]), said.get("namespace", "load"))
+    rate, seconds = map(float, words)
+    with open(said.get("log", os.devnull), "w", encoding="utf-8") as log:
+        return await churn(lab.cluster, rate, seconds, said.get("namespace", "load"), log)
 
 
 # ---- faults --------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from .kinds import BY_PLURAL
 
 SERVICES, SLICES = BY_PLURAL["services"], BY_PLURAL["endpointslices"]
 FIRST_POD = ipaddress.ip_address("10.128.0.0")
+FIRST_SERVICE = ipaddress.ip_address("198.18.0.0")
 CLASS = "poise.dev/xdp"
 
 
@@ -37,11 +38,13 @@ def _slice(service, uid, namespace, part, pods, nodes):
 
 
 def populate(cluster, services, endpoints, longest, namespace, nodes):
-    """Every pod has an address of its own."""
+    """Every pod has an address of its own, and every Service one of its load balancer."""
     cluster.namespace(namespace)
     for number in range(services):
         name = f"svc-{number:05d}"
         service = cluster.create(SERVICES, _service(name, namespace), namespace)
+        ingress = [{"ip": str(FIRST_SERVICE + number)}]
+        cluster.update(SERVICES, service, {"status": {"loadBalancer": {"ingress": ingress}}}, "status")
         first = number * endpoints
         for at in range(0, endpoints, longest):
             pods = range(first + at, first + min(at + longest, endpoints))
@@ -49,9 +52,10 @@ def populate(cluster, services, endpoints, longest, namespace, nodes):
                                           at // longest, pods, nodes), namespace)
 
 
-async def churn(cluster, rate, seconds, namespace):
+async def churn(cluster, rate, seconds, namespace, log=None):
     """One endpoint of a slice drawn by chance is ready no more, or again. Behind its time it does not
-    wait: the rate is kept on average."""
+    wait: the rate is kept on average. `log` gets a line a change: TIME SERVICE ADDRESS STATE, as poise
+    calls them."""
     chance = random.Random(1)
     slices = [entry.key for entry in cluster.store.shelves[SLICES].now()
               if entry.key.startswith(f"{namespace}/") and entry.obj["endpoints"]]
@@ -65,7 +69,12 @@ async def churn(cluster, rate, seconds, namespace):
         if entry is None:
             continue
         obj = entry.copy()
-        conditions = chance.choice(obj["endpoints"])["conditions"]
+        endpoint = chance.choice(obj["endpoints"])
+        conditions = endpoint["conditions"]
         conditions["ready"] = conditions["serving"] = not conditions["ready"]
         cluster.update(SLICES, entry, obj)
+        if log:
+            service = obj["metadata"]["labels"]["kubernetes.io/service-name"]
+            log.write(f"{time.time():.4f} {namespace}.{service} {endpoint['addresses'][0]} "
+                      f"{'enabled' if conditions['ready'] else 'disabled'}\n")
     return str(done)
