@@ -116,17 +116,32 @@ bool allot_room_left(const struct room *r)
 	       r->ranges >= 0;
 }
 
-/* Takes away so many, first those that are not for new flows, from the last address on. */
-static void shorten(struct config_service *svc, size_t less)
+/* Keeps so many: first those that take new flows, of them those of the first addresses. */
+static void shorten(struct config_service *svc, size_t keep)
 {
-	static const enum poise_admin order[] = {POISE_DISABLED, POISE_DRAINING, POISE_ENABLED};
+	static const enum poise_admin order[] = {POISE_ENABLED, POISE_DRAINING, POISE_DISABLED};
+	size_t kept[POISE_DISABLED + 1] = {0}, n = 0;
 
-	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
-		for (size_t i = svc->members; i-- > 0 && less;)
-			if (svc->member[i].conf.admin == order[k]) {
-				config_member_del(svc, &svc->member[i]);
-				less--;
-			}
+	for (size_t i = 0; i < svc->members; i++)
+		kept[svc->member[i].conf.admin]++;
+	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
+		if (kept[order[k]] > keep)
+			kept[order[k]] = keep;
+		keep -= kept[order[k]];
+	}
+	for (size_t i = 0; i < svc->members; i++) {
+		if (!kept[svc->member[i].conf.admin])
+			continue;
+		kept[svc->member[i].conf.admin]--;
+		svc->member[n++] = svc->member[i];
+	}
+	svc->members = n;
+}
+
+/* Whether services that translate can be served at all. */
+static bool translates(const struct allot *s)
+{
+	return !s->live || !s->live->has_limits || s->live->limits.nat_groups;
 }
 
 /* Members up to what is left; else nothing of it. Returns whether there is room. */
@@ -137,8 +152,7 @@ static bool allot_limits(struct allot *s, const struct kube_about *about,
 	size_t members = svc->members;
 	bool fits;
 
-	if (s->live && s->live->has_limits && !s->live->limits.nat_groups &&
-	    config_translates(svc->conf.forward)) {
+	if (config_translates(svc->conf.forward) && !translates(s)) {
 		kube_find(s->findings, about, KUBE_R_FULL, "",
 			  "\"%s\" is not served: this instance has no ports for forward nat and "
 			  "local (limits: nat-groups)",
@@ -155,7 +169,7 @@ static bool allot_limits(struct allot *s, const struct kube_about *about,
 	}
 	if ((__s64)members > left.backends) {
 		s->short_of = true;
-		shorten(svc, members - (size_t)left.backends);
+		shorten(svc, (size_t)left.backends);
 		kube_find(s->findings, about, KUBE_R_FULL, "",
 			  "\"%s\" has %zu of its %zu backends: this instance has no room for more "
 			  "(limits: backends)",
