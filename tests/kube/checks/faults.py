@@ -65,8 +65,10 @@ def answers(api):
     no = api.get(SERVICES)
     equal((no.code, no.headers["Retry-After"], no.headers["Content-Type"]),
           (429, "7", "text/plain; charset=utf-8"))
-    api.ctl("answer 502 for=0.2")
+    api.ctl("answer 502 for=600")
     equal(api.get(SERVICES).code, 502)
+    api.ctl("heal")
+    api.ctl("answer 502 for=0.1")
     wait_for(lambda: api.get(SERVICES).code == 200, "502 is over")
 
 

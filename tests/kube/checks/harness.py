@@ -167,9 +167,9 @@ class Api:
 
     def watch(self, path):
         """A watch that has begun; Raw."""
-        before = int(self.ctl("watching"))
+        before = int(self.ctl("begun"))
         stream = self.raw(path)
-        wait_for(lambda: int(self.ctl("watching")) > before, f"the watch {path} has begun")
+        wait_for(lambda: int(self.ctl("begun")) > before, f"the watch {path} has begun")
         return stream
 
 

@@ -324,6 +324,11 @@ async def watching(lab, words):
     return str(len(lab.watchers.of(kind_of(words[0]) if words else None)))
 
 
+@command("", "prints how many watches have begun, ever")
+async def begun(lab, _):
+    return str(lab.watchers.begun)
+
+
 @command("RESOURCE [N=1] [seconds=600]", "waits until it is watched by N at the least")
 async def until(lab, words):
     words, said = options(words)

@@ -78,6 +78,7 @@ class Lab:
         self._log.write(json.dumps(said) + "\n")
 
     async def down(self):
+        self.watchers.lost()
         for server in self._servers:
             await server.down()
 

@@ -73,11 +73,17 @@ class Watchers:
     def __init__(self, store):
         self.store = store
         self.streams = set()
+        self.begun = 0  # watches, ever
         self.bookmarks = None  # seconds between them; None: they never come
         self.initial_events = False  # sendInitialEvents is understood
 
     def of(self, kind=None):
-        return [s for s in self.streams if kind is None or s.kind is kind]
+        return [s for s in self.streams if not s.ended and (kind is None or s.kind is kind)]
+
+    def lost(self):
+        """Their connections are broken: they count no more."""
+        for stream in self.streams:
+            stream.ended = True
 
     def end(self, kind=None):
         """Ends streams as their timeoutSeconds does."""
@@ -108,6 +114,7 @@ class Watchers:
             await answer.finish()
             return
         self.streams.add(stream)
+        self.begun += 1
         self.store.tell()  # of those who wait for watchers
         try:
             if first:
