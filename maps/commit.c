@@ -247,7 +247,7 @@ static void write_kept(struct commit *c, const struct plan_service *ps)
 /* Does the configuration say which members this service has? */
 static bool is_of(const struct commit *c, __u32 service)
 {
-	return !c->cfg->part || c->cfg->service[0]->id == service;
+	return !c->cfg->part || config_service_by_id(c->cfg, (__u16)service);
 }
 
 /* A service that is gone leaves no trace; a member leaves ashes. Whoever is in force is also what

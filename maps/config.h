@@ -92,7 +92,7 @@ struct config {
 	struct config_service **service; /* sorted by name */
 	size_t services;
 	size_t room;
-	bool part; /* one service; what is not in it stays (instance_load_service) */
+	bool part; /* some services; what is not in it stays (instance_load_services) */
 	struct config_index *index; /* of listeners; made when needed, NULL when stale */
 };
 
@@ -354,7 +354,7 @@ struct config_summary {
 int config_apply(struct config *live, const struct config *file, unsigned int flags,
 		 struct config_summary *sum, struct poise_error *err);
 /* The same for what another owner wants: it takes over nothing of others, whose services of the
- * same name are a conflict. Of a part of live (instance_load_service), file is that service. */
+ * same name are a conflict. Of a part of live (instance_load_services), file is those services. */
 int config_apply_as(struct config *live, const struct config *file, __u8 owner, unsigned int flags,
 		    struct config_summary *sum, struct poise_error *err);
 

@@ -22,12 +22,18 @@ static bool take(const struct config_member *m, const struct option *o, struct p
 	return has_own(m) && option_own(o, &m->conf, h);
 }
 
+/* The same of a key by name, which is looked for only then. */
+static bool take_key(const struct config_member *m, const char *key, struct poise_health_conf *h)
+{
+	return has_own(m) && take(m, option_find(OPTION_BACKEND, key), h);
+}
+
 /* The type that was said, `auto` as it stands. */
 static enum poise_check said_type(const struct config_service *svc, const struct config_member *m)
 {
 	struct poise_health_conf h;
 
-	if (take(m, option_find(OPTION_BACKEND, "health-type"), &h))
+	if (take_key(m, "health-type", &h))
 		return h.type;
 	return svc->conf.health.type;
 }
@@ -72,7 +78,7 @@ __u16 config_check_port(const struct config_service *svc, const struct config_me
 {
 	struct poise_health_conf h = {.port = svc->conf.health.port};
 
-	take(m, option_find(OPTION_BACKEND, "health-port"), &h);
+	take_key(m, "health-port", &h);
 	if (h.port)
 		return h.port;
 	if (m && m->conf.port)
@@ -122,7 +128,7 @@ int config_check_validate(const struct config_service *svc, const struct config_
 	config_check_of(svc, m, &h);
 	/* A service that was not told of a type may be told of one yet. */
 	if (svc->conf.health.type == POISE_CHECK_AUTO &&
-	    !take(m, option_find(OPTION_BACKEND, "health-type"), &(struct poise_health_conf){0}))
+	    !take_key(m, "health-type", &(struct poise_health_conf){0}))
 		config_health_fit(&h);
 	return config_health_validate(&h, err) ||
 			       config_health_port(h.type, config_check_port(svc, m), err)

@@ -66,7 +66,8 @@ static void find_taken(struct plan *p)
 		const struct poise_service_conf *conf = store_service(p->i, id);
 
 		take_published(p, id);
-		if (p->cfg->part && conf->r.state == POISE_REC_USED && id != p->cfg->service[0]->id)
+		if (p->cfg->part && conf->r.state == POISE_REC_USED &&
+		    !config_service_by_id(p->cfg, (__u16)id))
 			take_extents(p, conf->extent, conf->extents);
 	}
 	for (size_t s = 0; s < p->cfg->services; s++) {

@@ -164,6 +164,9 @@ bool instance_has_addresses(const struct instance *i);
  * the work. All of them if there is none such. The lock is held. */
 int instance_load_service(struct instance *i, const char *text, struct config **cfg,
 			  struct poise_error *err);
+/* The same for n services by name, a few. All of the configuration if one of them is not there. */
+int instance_load_services(struct instance *i, const char *const *name, size_t n,
+			   struct config **cfg, struct poise_error *err);
 
 struct instance_change {
 	unsigned int services; /* records written */

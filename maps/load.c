@@ -11,6 +11,7 @@
 
 #include "derive.h"
 #include "listener.h"
+#include "memory.h"
 #include "text.h"
 
 /* Writers that commit faster than we read: after so many tries we ask them to wait. */
@@ -240,26 +241,51 @@ static __u32 find_service(const struct instance *i, const char *text)
 	return e && e->service < i->meta->services ? e->service : 0;
 }
 
+/* ids: services that are there. */
+static int load_part(struct instance *i, const __u32 *ids, size_t n, struct config **cfg,
+		     struct poise_error *err)
+{
+	struct config *part = config_new();
+	int rc = 0;
+
+	part->generation = i->meta->committed;
+	load_identity(i, part);
+	/* Sums over all services cannot be told from some; the pools are as strict. */
+	part->has_limits = false;
+	part->part = true;
+	part->room = n;
+	part->service = calloc(n, sizeof(struct config_service *));
+	if (!part->service)
+		abort();
+	for (size_t k = 0; k < n && !rc; k++)
+		rc = load_service(i, part, ids[k], store_service(i, ids[k]), err);
+	qsort(part->service, part->services, sizeof(struct config_service *), by_name);
+	if (rc) {
+		config_free(part);
+		part = NULL;
+	}
+	*cfg = part;
+	return rc;
+}
+
 int instance_load_service(struct instance *i, const char *text, struct config **cfg,
 			  struct poise_error *err)
 {
 	__u32 id = find_service(i, text);
 
-	if (!id)
-		return instance_load(i, cfg, err);
-	*cfg = config_new();
-	(*cfg)->generation = i->meta->committed;
-	load_identity(i, *cfg);
-	/* Sums over all services cannot be told from one; the pools are as strict. */
-	(*cfg)->has_limits = false;
-	(*cfg)->part = true;
-	(*cfg)->room = 1;
-	(*cfg)->service = calloc(1, sizeof(struct config_service *));
-	if (!(*cfg)->service)
-		abort();
-	if (!load_service(i, *cfg, id, store_service(i, id), err))
-		return 0;
-	config_free(*cfg);
-	*cfg = NULL;
-	return -1;
+	return id ? load_part(i, &id, 1, cfg, err) : instance_load(i, cfg, err);
+}
+
+int instance_load_services(struct instance *i, const char *const *name, size_t n,
+			   struct config **cfg, struct poise_error *err)
+{
+	__u32 *ids = memory_alloc(n * sizeof(*ids));
+	size_t found = 0;
+	int rc;
+
+	while (found < n && (ids[found] = find_service(i, name[found])))
+		found++;
+	rc = n && found == n ? load_part(i, ids, n, cfg, err) : instance_load(i, cfg, err);
+	free(ids);
+	return rc;
 }

@@ -8,12 +8,13 @@
 #include "../log.h"
 #include "maps/clock.h"
 #include "maps/events.h"
+#include "maps/memory.h"
 
 #define EACH_MS	 50    /* changes that come sooner after one another are applied together */
 #define BUSY_MS	 5     /* somebody else has the lock: a commit takes some milliseconds */
 #define RETRY_MS 1000  /* after a failure; what changes in the cache is tried as soon */
 #define LOOK_MS	 10000 /* between looks whether somebody else changed something */
-#define SINGLE	 16    /* services that are changed one by one; of more, all are read at once */
+#define SOME	 64    /* services that are read by themselves; of more, all are */
 
 /* ---- what is told -----------------------------------------------------------------------------*/
 
@@ -57,48 +58,67 @@ static bool is_nothing(const struct config_summary *sum)
 	return !memcmp(sum, &none, sizeof(none));
 }
 
-/* ---- one service ------------------------------------------------------------------------------*/
+/* ---- some services ----------------------------------------------------------------------------*/
 
-static int apply_one(struct kube_apply *a, const char *name, struct config_summary *sum,
-		     struct poise_error *err)
+/* What desired says of them, as a configuration that owns nothing. False: of one, nothing. */
+static bool pick(const struct kube_desired *d, const char *const *name, int n, struct config *out)
 {
-	struct config_service *wanted = config_service_named(a->desired->cfg, name);
-	struct config one = {.service = &wanted, .services = 1};
-	struct config *live;
-	int rc = -1;
+	out->service = memory_alloc((size_t)n * sizeof(*out->service));
+	for (int k = 0; k < n; k++) {
+		struct config_service *svc = config_service_named(d->cfg, name[k]);
 
-	if (!wanted)
-		return -1;
-	if (instance_load_service(a->instance, name, &live, err) < 0)
-		return -1;
-	if (live->part &&
-	    config_apply_as(live, &one, POISE_OWNER_KUBERNETES, CONFIG_APPLY_EMPTY, sum, err) == 0)
-		rc = is_nothing(sum) ? 0 : instance_commit(a->instance, live, NULL, err);
-	config_free(live);
-	return rc;
+		if (!svc)
+			return false;
+		out->service[out->services++] = svc;
+	}
+	return true;
 }
 
-/* Where endpoints alone changed, and nobody else anything. False: all is to be worked out. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool apply_some(struct kube_apply *a, const char **name, int n)
+{
+	struct config_summary sum = {0};
+	struct config some = {0}, *live = NULL;
+	bool done = false;
+
+	qsort(name, (size_t)n, sizeof(*name), by_name); /* as services are in a configuration */
+	if (pick(a->desired, name, n, &some) &&
+	    instance_load_services(a->instance, name, (size_t)n, &live, NULL) == 0 && live->part &&
+	    config_apply_as(live, &some, POISE_OWNER_KUBERNETES, CONFIG_APPLY_EMPTY, &sum, NULL) ==
+		    0)
+		done = is_nothing(&sum) || instance_commit(a->instance, live, NULL, NULL) == 0;
+	if (done && !is_nothing(&sum))
+		tell(a, &sum);
+	free(some.service);
+	if (live)
+		config_free(live);
+	return done;
+}
+
+/* Where endpoints alone changed. Listeners do not, so it does not matter here what others did
+ * meanwhile. False: all is to be worked out. */
 static bool apply_touched(struct kube_apply *a)
 {
+	bool alone = a->generation == a->instance->meta->committed, done;
 	struct kube_findings was = {0};
-	struct config_summary sum;
 	const char **name = NULL;
-	int n, done = 0;
+	int n;
 
-	if (!a->desired || a->due || a->generation != a->instance->meta->committed)
+	if (!a->desired || a->due)
 		return false;
 	kube_findings_add(&was, &a->desired->findings);
 	n = kube_desired_refresh(a->desired, a->cache, &a->options, &name);
 	kube_apply_tell_findings(&was, &a->desired->findings);
 	kube_findings_free(&was);
-	while (n <= SINGLE && done < n && apply_one(a, name[done], &sum, NULL) == 0) {
-		if (!is_nothing(&sum))
-			tell(a, &sum);
-		done++;
-	}
+	done = n == 0 || (n > 0 && n <= SOME && apply_some(a, name, n));
 	free(name);
-	return n >= 0 && done == n;
+	if (done && alone)
+		a->generation = a->instance->meta->committed;
+	return done;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------*/
@@ -125,6 +145,7 @@ static int apply_all(struct kube_apply *a, struct poise_error *err)
 	kube_apply_tell_findings(a->desired ? &a->desired->findings : NULL, &wanted->findings);
 	kube_desired_free(a->desired);
 	a->desired = wanted;
+	a->generation = a->instance->meta->committed;
 	a->anew++;
 	if (!is_nothing(&sum))
 		tell(a, &sum);
@@ -149,7 +170,6 @@ static bool apply(struct kube_apply *a)
 		fail(a, &err);
 		return false;
 	}
-	a->generation = a->instance->meta->committed;
 	a->applied = clock_realtime();
 	a->fault = (struct poise_error){0};
 	a->due = false;

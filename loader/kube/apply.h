@@ -20,11 +20,11 @@ struct kube_apply {
 	__u64 made;		      /* counts how often it was made so ... */
 	__u64 anew;		      /* ... and was another struct than before */
 	__u64 applied;		      /* CLOCK_REALTIME ns: when */
-	__u64 generation;	      /* of the instance, after that */
-	bool due;		      /* it failed, or somebody else changed something */
-	__u64 next;		      /* ms: not before this */
-	__u64 look;		      /* ms: to see whether somebody did */
-	struct poise_error fault;     /* code NONE: it went well */
+	__u64 generation;	  /* of the instance, when nobody else had changed anything since */
+	bool due;		  /* it failed, or somebody else changed something */
+	__u64 next;		  /* ms: not before this */
+	__u64 look;		  /* ms: to see whether somebody did */
+	struct poise_error fault; /* code NONE: it went well */
 };
 
 /* now: CLOCK_MONOTONIC, ms. Does what is due; returns after how many ms to call it again, if the

@@ -86,11 +86,19 @@ Test(apply_as, nothing_is_taken_over)
 	expect_conflict(POISE_OWNER_KUBERNETES, POISE_OWNER_FILE, "is kept by Kubernetes");
 }
 
-/* As the thread that follows the API server does after a change of one service's backends. */
-Test(apply_as, one_service_beside_others)
+#define DNS "  - { name: dns, forward: l2, listen: \"192.0.2.3:53\", backends: [ 10.0.2.1 ] }\n"
+
+static size_t members_of(const struct config *cfg, const char *service)
 {
+	return config_members_in(config_service_named(cfg, service));
+}
+
+/* As the thread that follows the API server does after a change of some services' backends. */
+Test(apply_as, some_services_beside_others)
+{
+	static const char *const names[] = {"web", "mail"}, *const unknown[] = {"web", "nobody"};
 	struct config_limits limits = {.services = 4,
-				       .backends = 16,
+				       .backends = 32,
 				       .listeners = 8,
 				       .flow_slots = 64,
 				       .table_slots = 65536,
@@ -101,13 +109,19 @@ Test(apply_as, one_service_beside_others)
 
 	cr_assert_eq(instance_lock(i, &err), 0);
 	cr_assert_eq(instance_load(i, &live, &err), 0);
-	cr_assert_eq(apply_as(POISE_OWNER_KUBERNETES, live, "services:\n" WEB MAIL, NULL, &err), 0);
+	cr_assert_eq(apply_as(POISE_OWNER_KUBERNETES, live, "services:\n" WEB MAIL DNS, NULL, &err),
+		     0);
 	cr_assert_eq(instance_commit(i, live, NULL, &err), 0, "%s", err.message);
 	config_free(live);
 
-	want = parse("services:\n  - { name: web, forward: l2, listen: \"192.0.2.1:80\", "
-		     "backends: [ 10.0.0.3 ] }\n");
-	cr_assert_eq(instance_load_service(i, "web", &live, &err), 0);
+	want = parse(
+		"services:\n"
+		"  - { name: web, forward: l2, listen: \"192.0.2.1:80\", backends: [ 10.0.0.3 ] }\n"
+		"  - { name: mail, forward: l2, listen: \"192.0.2.2:25\", backends: [ 10.0.1.1, "
+		"10.0.1.2 ] }\n");
+	cr_assert_eq(instance_load_services(i, names, 2, &live, &err), 0);
+	cr_assert(live->part);
+	cr_assert_eq(live->services, 2);
 	cr_assert_eq(
 		config_apply_as(live, want, POISE_OWNER_KUBERNETES, CONFIG_APPLY_EMPTY, NULL, &err),
 		0);
@@ -116,10 +130,15 @@ Test(apply_as, one_service_beside_others)
 	config_free(live);
 
 	cr_assert_eq(instance_load(i, &live, &err), 0);
-	cr_assert_eq(live->services, 2);
-	cr_assert_eq(config_members_in(config_service_named(live, "web")), 1);
-	cr_assert_eq(config_members_in(config_service_named(live, "mail")), 1);
+	cr_assert_eq(live->services, 3);
+	cr_assert_eq(members_of(live, "web"), 1);
+	cr_assert_eq(members_of(live, "mail"), 2);
+	cr_assert_eq(members_of(live, "dns"), 1);
 	config_free(live);
+	cr_assert_eq(instance_load_services(i, unknown, 2, &live, &err), 0);
+	cr_assert_not(live->part, "one is not there: all");
+	config_free(live);
+	cr_assert_eq(instance_check(i, NULL, NULL, &err), 0, "maps are as they should be");
 	instance_unlock(i);
 	instance_close(i);
 }
