@@ -60,14 +60,15 @@ static int check_use(const struct poise_health_conf *h, const struct use *u,
 		     struct poise_error *err)
 {
 	const struct option *o = option_find(OPTION_HEALTH, u->key);
-	bool said = !option_is_default(o, h);
-	const char *type = option_word(option_find(OPTION_HEALTH, "type"), h->type);
+	bool said = !option_is_default(o, h), useless = !(u->types & 1u << h->type);
+	const char *type;
 
-	if (said && !(u->types & 1u << h->type))
+	if (said ? !useless : !(u->needed & 1u << h->type))
+		return 0;
+	type = option_word(option_find(OPTION_HEALTH, "type"), h->type);
+	if (said)
 		return poise_fail(err, POISE_E_CONFLICT, "%s says nothing to a check of type %s",
 				  u->key, type);
-	if (said || !(u->needed & 1u << h->type))
-		return 0;
 	return poise_fail(err, POISE_E_CONFLICT, "a check of type %s needs %s", type, u->key);
 }
 

@@ -102,7 +102,8 @@ const struct option *option_find(enum option_scope scope, const char *key)
 {
 	const struct option *o = option_first(scope);
 
-	while (o && strcmp(o->key, key))
+	/* Most differ in their first letter: a call less. */
+	while (o && (o->key[0] != key[0] || strcmp(o->key, key)))
 		o = option_next(o);
 	return o;
 }
