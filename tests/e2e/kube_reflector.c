@@ -95,8 +95,8 @@ static const struct kube_handler handler = {
 };
 static const struct kube_resource services = {.name = "services", .path = "/api/v1/services"};
 
-/* The kubeconfig with the service account as its current context. */
-static struct kube_access *as_poise(void)
+/* The kubeconfig with another context as its current one. */
+static struct kube_access *as(const char *context)
 {
 	const char *path = kube_server_path(&server, "kubeconfig");
 	struct poise_error err = {0};
@@ -113,7 +113,8 @@ static struct kube_access *as_poise(void)
 	cr_assert(at);
 	at = strstr(at, "admin");
 	cr_assert(at);
-	snprintf(other, sizeof(other), "%.*spoise%s", (int)(at - text), text, at + strlen("admin"));
+	snprintf(other, sizeof(other), "%.*s%s%s", (int)(at - text), text, context,
+		 at + strlen("admin"));
 	a = kube_access_parse(path, other, strlen(other), &err);
 	cr_assert(a, "%s (line %d)", err.message, err.line);
 	return a;
@@ -129,7 +130,7 @@ static void follow(const struct kube_resource *what, const struct kube_times *ti
 static void up(void)
 {
 	kube_server_up(&server, "--listen 127.0.0.1:0");
-	me = as_poise();
+	me = as("poise");
 }
 
 static void down(void)
@@ -397,4 +398,83 @@ Test(kube_reflector, silence_is_not_waited_out)
 	until(kube_reflector_synced(reflector));
 	put("a");
 	until(has("default/a"));
+}
+
+/* ---- who we are, and what else is asked -------------------------------------------------------*/
+
+/* Follows as another context of the kubeconfig. */
+static void follow_as(const char *context)
+{
+	kube_access_free(me);
+	me = as(context);
+	follow(&services, NULL);
+}
+
+Test(kube_reflector, client_certificate)
+{
+	follow_as("admin-certificate");
+	cr_assert(me->cert.data || me->cert.file);
+	until(kube_reflector_synced(reflector));
+}
+
+Test(kube_reflector, server_by_another_name)
+{
+	me->server_name = strdup("kubernetes");
+	follow(&services, NULL);
+	until(kube_reflector_synced(reflector));
+}
+
+static void expect_mistrust(void)
+{
+	follow(&services, NULL);
+	until(kube_reflector_fault(reflector)->code != POISE_E_NONE);
+	cr_assert(strstr(kube_reflector_fault(reflector)->remedy, "certificate authority"), "%s",
+		  kube_reflector_fault(reflector)->message);
+	cr_assert_eq(mirror.aborted, mirror.begun);
+	cr_assert_not(kube_reflector_synced(reflector));
+}
+
+Test(kube_reflector, server_that_is_another)
+{
+	me->server_name = strdup("elsewhere");
+	expect_mistrust();
+}
+
+Test(kube_reflector, certificate_authority_that_is_another)
+{
+	free(me->ca.data);
+	free(me->ca.file);
+	me->ca = (struct kube_pem){.file = strdup(kube_server_path(&server, "admin.crt"))};
+	expect_mistrust();
+}
+
+static void expect_answer(enum kube_verb verb, const char *path, const char *body, int status,
+			  const char *reason)
+{
+	struct kube_answer a;
+
+	kube_http_do(http, &(struct kube_request){.verb = verb, .path = path, .body = body}, &a);
+	cr_expect_eq(a.status, status, "%d %s %s", a.status, a.reason, a.err.message);
+	cr_expect_str_eq(a.reason, reason);
+	cr_expect_eq(kube_answer_good(&a), status < 300);
+	cr_expect(a.body, "an object, or a Status");
+	json_object_put(a.body);
+}
+
+Test(kube_reflector, requests_of_all_verbs)
+{
+	static const char all[] = "/api/v1/namespaces/default/services";
+	static const char one[] = "/api/v1/namespaces/default/services/web";
+	static const char body[] =
+		"{\"metadata\":{\"name\":\"web\"},\"spec\":{\"ports\":[{\"port\":80}]}}";
+
+	follow_as("admin-certificate");
+	expect_answer(KUBE_GET, one, NULL, 404, "NotFound");
+	expect_answer(KUBE_POST, all, body, 201, "");
+	expect_answer(KUBE_POST, all, body, 409, "AlreadyExists");
+	expect_answer(KUBE_GET, one, NULL, 200, "");
+	expect_answer(KUBE_MERGE_PATCH, one, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200, "");
+	cr_assert(strstr(kube_server_do(&server, "get services/default/web"), "\"b\""));
+	expect_answer(KUBE_DELETE, one, NULL, 200, "");
+	expect_answer(KUBE_GET, one, NULL, 404, "NotFound");
 }
