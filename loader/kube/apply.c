@@ -10,9 +10,9 @@
 #include "maps/events.h"
 #include "maps/memory.h"
 
-/* Changes that come sooner after one another are applied together: whoever follows the configuration
- * in force reads all of it after each. */
-#define EACH_MS 100
+/* Changes that come sooner after one another are applied together: whoever follows the
+ * configuration in force reads all of it after each. */
+#define EACH_MS	 100
 #define BUSY_MS	 5     /* somebody else has the lock: a commit takes some milliseconds */
 #define RETRY_MS 1000  /* after a failure; what changes in the cache is tried as soon */
 #define LOOK_MS	 10000 /* between looks whether somebody else changed something */
