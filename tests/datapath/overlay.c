@@ -141,6 +141,15 @@ Test(overlay, marked_are_packets_of_its_flows_alone)
 	cr_expect_eq(mark(of[0].packet), 0);
 }
 
+/* Packets of service `four` dropped since nothing leads to their flow's backend. */
+static __u64 without_next_hop(void)
+{
+	static struct rig_counts c;
+
+	rig_count(&rig, &c);
+	return c.service[rig_service(&rig, "four")].count[POISE_R_NO_NEXT_HOP];
+}
+
 /* A device that leads there is attached, or no more: flows that began otherwise do not turn into
  * what the backend does not know. */
 Test(overlay, a_flow_keeps_its_way)
@@ -148,6 +157,7 @@ Test(overlay, a_flow_keeps_its_way)
 	__u16 member = rig_member(&rig, "10.3.0.1");
 	__u64 near = rig.i->members[rig_member(&rig, "10.3.0.4")].nexthop;
 	struct frame in, out;
+	__u64 unled;
 
 	rig_send(&rig, C4 SYN, NULL);
 	instance_set_nexthop(rig.i, member, near);
@@ -157,7 +167,9 @@ Test(overlay, a_flow_keeps_its_way)
 	cr_assert_eq(rig_run(&rig, &in, &out), XDP_TX, "a new flow has the new way");
 	by_stack("10.3.0.1");
 	frame_build(&in, C4 "| tcp 1240 > 80 A");
+	unled = without_next_hop();
 	cr_assert_eq(rig_run(&rig, &in, &out), XDP_DROP, "its source is the balancer's");
+	cr_assert_eq(without_next_hop(), unled + 1);
 	becomes(C4 "| tcp 1241 > 80 S", XDP_PASS, S4 "| tcp 1241 > 8080 S");
 	becomes(C4 "| tcp 1234 > 80 A | data 7", XDP_PASS, S4 "| tcp 1234 > 8080 A | data 7");
 }
