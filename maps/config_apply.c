@@ -88,6 +88,25 @@ static void drop_members(struct applier *a, struct config_service *svc,
 	}
 }
 
+/*
+ * The names of Kubernetes' services are made from what its Services say, not chosen: where one goes
+ * and another comes that listens where it did, it is the same one, with all flows of its. Returns
+ * whether there was one.
+ */
+static bool rename_service(const struct applier *a, const struct config_service *want)
+{
+	if (a->owner != POISE_OWNER_KUBERNETES || config_service_named(a->work, want->conf.name))
+		return false;
+	for (size_t i = 0; i < want->conf.listeners; i++) {
+		struct config_service *svc = config_index_find(a->work, &want->conf.listener[i]);
+
+		if (svc && svc->conf.r.owner == a->owner &&
+		    !config_service_named(a->file, svc->conf.name))
+			return !config_service_rename(a->work, svc, want->conf.name, NULL);
+	}
+	return false;
+}
+
 /* Services first and all of them, so that a listener may move from any to any other. */
 static void drop_services(struct applier *a)
 {
@@ -205,15 +224,18 @@ static int apply_services(struct applier *a)
 {
 	const struct config *file = a->file;
 	struct {
-		bool comes, changed;
+		bool renamed, comes, changed;
 	} *seen = memory_alloc(file->services * sizeof(*seen));
 	int failed = 0;
 
+	for (size_t i = 0; i < file->services && !a->merge; i++)
+		seen[i].renamed = rename_service(a, file->service[i]);
 	if (!a->merge)
 		drop_services(a);
 	for (size_t i = 0; i < file->services && !failed; i++) {
 		a->err->line = file->service[i]->line;
 		failed = prepare_service(a, file->service[i], &seen[i].comes, &seen[i].changed);
+		seen[i].changed |= seen[i].renamed;
 	}
 	for (size_t i = 0; i < file->services && !failed; i++) {
 		a->err->line = file->service[i]->line;

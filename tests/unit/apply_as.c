@@ -86,6 +86,36 @@ Test(apply_as, nothing_is_taken_over)
 	expect_conflict(POISE_OWNER_KUBERNETES, POISE_OWNER_FILE, "is kept by Kubernetes");
 }
 
+#define BOTH                                                                                       \
+	"  - { name: web.a, forward: l2, listen: \"192.0.2.1:80\", backends: [ 10.0.0.1 ] }\n"     \
+	"  - { name: web.b, forward: l2, listen: \"192.0.2.1:81\", backends: [ 10.0.0.1 ] }\n"
+
+/* Its name is made by us, of what a Service says. Others' names are what people chose. */
+Test(apply_as, whoever_listens_there_is_the_same_by_another_name)
+{
+	static const enum poise_owner owners[] = {POISE_OWNER_KUBERNETES, POISE_OWNER_FILE};
+
+	for (size_t o = 0; o < 2; o++) {
+		struct config *live = live_from(owners[o], "services:\n" WEB);
+		bool same = owners[o] == POISE_OWNER_KUBERNETES;
+		struct config_summary sum;
+
+		live->service[0]->id = 7;
+		live->service[0]->member[0].id = 9;
+		live->service[0]->member[1].id = 10;
+		cr_assert_eq(apply_as(owners[o], live, "services:\n" BOTH, &sum, NULL), 0);
+		cr_expect_eq(config_service_named(live, "web.a")->id, same ? 7 : 0);
+		cr_expect_eq(config_service_named(live, "web.a")->member[0].id, same ? 9 : 0);
+		cr_expect_eq(config_service_named(live, "web.b")->id, 0);
+		cr_expect_eq(config_service_named(live, "web"), NULL);
+		cr_expect_eq(sum.services_removed, !same);
+		cr_expect_eq(sum.services_changed, same);
+		cr_expect_eq(sum.services_added, 2 - same);
+		cr_expect_eq(sum.backends_removed, 2 - same, "%u", sum.backends_removed);
+		config_free(live);
+	}
+}
+
 #define DNS "  - { name: dns, forward: l2, listen: \"192.0.2.3:53\", backends: [ 10.0.2.1 ] }\n"
 
 static size_t members_of(const struct config *cfg, const char *service)

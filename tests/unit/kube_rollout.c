@@ -248,6 +248,31 @@ Test(kube_rollout, not_ready_and_back)
 	end();
 }
 
+/* The Service gets a port more, which leads elsewhere, and loses it again: its name changes. */
+Test(kube_rollout, another_port)
+{
+	static const char service[] =
+		"{\"metadata\":{\"namespace\":\"shop\",\"name\":\"web\"},\"spec\":{"
+		"\"type\":\"LoadBalancer\",\"loadBalancerClass\":\"poise.dev/xdp\",\"ports\":["
+		"{\"name\":\"a\",\"port\":80,\"targetPort\":8080}%s]},"
+		"\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"10.2.0.1\"}]}}}";
+	char text[1024];
+	struct flow tcp;
+
+	begin("Cluster");
+	for (int ports = 1; ports < 6; ports++) {
+		snprintf(text, sizeof(text), service,
+			 ports % 2 ? "" : ",{\"name\":\"z\",\"port\":443,\"targetPort\":8443}");
+		tell(KUBE_SERVICE, text);
+		becomes(1, READY);
+		cr_expect_eq(n.cfg->services, ports % 2 ? 1 : 2);
+		if (ports == 1)
+			tcp = connects();
+		cr_expect(goes_on(&tcp), "after change %d", ports);
+	}
+	end();
+}
+
 /* Pods elsewhere: dropped, so that others are tried. Nowhere: refused, there is nobody to try. */
 Test(kube_rollout, nobody_here_and_nobody_at_all)
 {
