@@ -192,8 +192,9 @@ RUN_DOCS     = -t 900 $(wildcard tests/docs/run)
 RUN_BENCH    = -t 900 bench/test
 RUN_KUBE     = -t 900 tests/kube/conformance tests/kube/manifests
 RUN_VM	     = -t 3600 $(wildcard tests/vm/run)
-# Left out: what puts millions of packets or many programs through; an emulated CPU takes minutes.
-VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance),\
+# Left out: what puts millions of packets or many programs through, which takes an emulated CPU
+# minutes; and what reads files of this tree.
+VM_ALL	 = $(filter-out $(addprefix %/,limits mix store gauges flood spread resize balance kube),\
 	$(DATAPATH)) $(VM)
 # Those that between them go every way a packet can, for `make test`: each loads the programs, which
 # takes the emulated verifier of 6.1 some ten seconds.

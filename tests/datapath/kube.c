@@ -14,7 +14,6 @@
 #include "maps/clock.h"
 #include "tests/support/golden.h"
 #include "tests/support/longest.h"
-#include "tests/support/place.h"
 #include "tests/support/store.h"
 #include "tests/support/world.h"
 
@@ -150,12 +149,11 @@ Test(kube, golden)
 Test(kube, any_history)
 {
 	const struct kube_options options = {.claim = "lo"};
-	const unsigned int events = place_emulated() ? EVENTS / 20 : EVENTS;
 	struct kube_cache *c = kube_cache_new(GOLDEN_NODE);
 	struct instance *fresh;
 
 	world_begin(9);
-	for (unsigned int event = 0; event < events; event++) {
+	for (unsigned int event = 0; event < EVENTS; event++) {
 		struct kube_desired *d;
 
 		world_step(c, event);
