@@ -42,10 +42,14 @@ static void call_free(struct kube_call *c)
 
 void kube_http_free(struct kube_http *h)
 {
+	struct kube_call *next;
+
 	if (!h)
 		return;
-	while (h->calls)
-		call_free(h->calls);
+	for (struct kube_call *c = h->calls; c; c = next) {
+		next = c->next;
+		call_free(c);
+	}
 	curl_multi_cleanup(h->multi);
 	free(h);
 }
