@@ -4,9 +4,11 @@
  * is replaced while we run.
  */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "loader/kube/access.h"
@@ -176,8 +178,37 @@ Test(kube_access, token_file_changes)
 	unlink(path("token"));
 	cr_assert_str_eq(kube_access_token(a), "other", "gone: the old one stays");
 	put("token", "third");
-	kube_access_doubt(a);
 	cr_assert_str_eq(kube_access_token(a), "third");
+	kube_access_free(a);
+}
+
+/* Written in place, by a clock that stands. */
+static void overwrite(const char *name, const char *text)
+{
+	struct timespec times[2];
+	struct stat st;
+	int fd = open(path(name), O_WRONLY | O_CLOEXEC);
+
+	cr_assert_eq(fstat(fd, &st), 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	cr_assert_eq(futimens(fd, times), 0);
+	close(fd);
+}
+
+Test(kube_access, token_that_is_refused_is_read_again)
+{
+	struct poise_error err = {0};
+	struct kube_access *a;
+
+	put("token", "first");
+	a = parse(HEAD CLUSTER "users:\n- name: u\n  user: {tokenFile: token}\n", &err);
+	cr_assert(a, "%s", err.message);
+	overwrite("token", "other");
+	cr_assert_str_eq(kube_access_token(a), "first", "nothing tells that it is another");
+	kube_access_doubt(a);
+	cr_assert_str_eq(kube_access_token(a), "other");
 	kube_access_free(a);
 }
 
