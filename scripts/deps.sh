@@ -34,6 +34,7 @@ bpftool:bpftool
 NEEDS='
 /usr/include/criterion/criterion.h:libcriterion-dev
 nginx:nginx-light
+curl:curl
 dnsmasq:dnsmasq-base
 openssl:openssl
 /usr/lib/python3/dist-packages/grpc/__init__.py:python3-grpcio
