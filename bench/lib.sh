@@ -17,6 +17,9 @@ backends="1 2 3 4"
 # kernel lets them.
 ask_first=(chrt -f 2) serve_first=(chrt -f 1)
 "${ask_first[@]}" true 2>/dev/null || ask_first=() serve_first=()
+# The last CPU is the generator's, the others take what everybody else does: a generator that waits
+# for the softirqs of its own packets is late. Set by apart, for who wants to know about latency.
+ask_cpu="" serve_cpus=""
 
 say() {
 	printf '%(%H:%M:%S)T  %s\n' -1 "$*" >&2
@@ -84,15 +87,40 @@ mode_known() { # MODE
 	on lb1 poise -q service del mode --now >/dev/null
 }
 
+# Before anything is started. With one CPU nothing is apart.
+apart() {
+	local last=$(($(nproc) - 1))
+	[ "$last" -gt 0 ] || return 0
+	ask_cpu=$last serve_cpus=0-$((last - 1))
+	ask_first=(taskset -c "$ask_cpu" "${ask_first[@]}")
+	serve_first=(taskset -c "$serve_cpus" "${serve_first[@]}")
+}
+
+# Who received the generator's packets hands them over to the other CPUs.
+packets_apart() {
+	[ "$ask_cpu" ] || return 0
+	# shellcheck disable=SC2016 # the node's shell expands it
+	on router sh -c 'for q in /sys/class/net/*/queues/rx-*/rps_cpus; do echo "$1" >"$q"; done' \
+		sh "$(printf %x $(((1 << ask_cpu) - 1)))"
+}
+
+# What nat sends from: ports enough that none is used again while its last flow rests, a minute.
+groups=32 sources=$(echo 10.0.0.{101,103,104,105,106,107,108,109})
+
 # False: this poise has no such mode; that is said. $from: addresses that c1 may ask from.
 site_up() { # MODE
 	local n
 	lab_up --mode "$([ "$1" = nat ] && echo l2 || echo "$1")" --backends 4
+	packets_apart
 	# Ports of one address are not enough for a minute of connections.
 	from=""
 	for n in 11 12 13 14; do
 		on c1 ip address add "198.51.100.$n/24" dev eth0
 		from+=${from:+,}198.51.100.$n:0
+	done
+	on lb1 sh -c "echo 'limits: { nat-groups: $groups }' >/etc/poise/poise.yaml"
+	for n in $sources; do
+		[ "$n" = 10.0.0.101 ] || on lb1 ip address add "$n/24" dev eth0
 	done
 	balancer_start
 	if ! mode_known "$1"; then
@@ -146,6 +174,7 @@ service_add() { # MODE PORT KEY VALUE...: TCP and UDP, and waits until it serves
 	done
 	{
 		on lb1 poise -q service add "on-$port" "$vip:$port" "$vip:$port/udp" forward "$mode" "$@"
+		[ "$mode" != nat ] || on lb1 poise -q service set "on-$port" source "${sources// /,}"
 		on lb1 poise -q backend add "on-$port" "${addresses[@]}"
 	} >/dev/null
 	until_true 20 all_up "on-$port" || die "backends do not come up: $(on lb1 poise show)"

@@ -137,6 +137,12 @@ static void put(struct ask *a, struct ask_conn *conn)
 		break_off(a, conn, fault_of(errno));
 }
 
+/* So that its ports rest and not ours. */
+static bool server_closes(const struct ask *a, const struct ask_conn *conn)
+{
+	return conn->kind == ASK_TCP && !a->client_closes;
+}
+
 static void ask(struct ask *a, struct ask_conn *conn)
 {
 	conn->put = 0;
@@ -146,7 +152,7 @@ static void ask(struct ask *a, struct ask_conn *conn)
 		.question_bytes = a->question_bytes,
 		.answer_bytes = a->answer_bytes,
 		.group = a->group,
-		.flags = conn->kind == ASK_TCP ? WIRE_LAST : 0,
+		.flags = server_closes(a, conn) ? WIRE_LAST : 0,
 		.id = a->ids++,
 		.sent = wire_now(),
 	};
@@ -268,9 +274,8 @@ static bool conclude(struct ask *a, struct ask_conn *conn)
 	else
 		fault = answer_wire(&conn->answer, &conn->question, &who);
 	finish(a, r, fault, status, who);
-	/* Of kind tcp the server closes, so that its ports rest and not ours: that is yet to come.
-	 */
-	if (kind == ASK_TCP && fault == FAULT_NONE)
+	/* That it closes is yet to come. */
+	if (server_closes(a, conn) && fault == FAULT_NONE)
 		return true;
 	if (kind == ASK_KEPT && fault == FAULT_NONE) {
 		conn->request = NULL;

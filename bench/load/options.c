@@ -27,6 +27,7 @@ static const char usage[] =
 	"N\n"
 	"who    --clients 1 (each judged by itself)  --from ADDR:0[,ADDR:0...]\n"
 	"what   --question BYTES  --answer BYTES  --group N  --path /  --timeout 3s\n"
+	"       --client-closes (of kind tcp; else the server does)\n"
 	"judged --warm-up 0s  --lag-limit DURATION (exceeded: void, exit status 3)\n"
 	"       --promise-p99 5ms  --promise-failures 0.1%\n"
 	"out    --log FILE (times from the start; --epoch: from 1970)  --status FILE  --json "
@@ -43,6 +44,7 @@ enum option_id {
 	QUESTION,
 	ANSWER,
 	GROUP,
+	CLIENT_CLOSES,
 	PAGE,
 	TIMEOUT,
 	WARM_UP,
@@ -66,6 +68,7 @@ static const struct option options[] = {
 	{"question", required_argument, NULL, QUESTION},
 	{"answer", required_argument, NULL, ANSWER},
 	{"group", required_argument, NULL, GROUP},
+	{"client-closes", no_argument, NULL, CLIENT_CLOSES},
 	{"path", required_argument, NULL, PAGE},
 	{"timeout", required_argument, NULL, TIMEOUT},
 	{"warm-up", required_argument, NULL, WARM_UP},
@@ -170,6 +173,7 @@ static bool set(struct load *l, enum option_id id, char *value)
 				 &l->ask.question_bytes);
 	case ANSWER: return integer32(value, 0, WIRE_BYTES_MAX, &l->ask.answer_bytes);
 	case GROUP: return integer32(value, 0, UINT32_MAX, &l->ask.group);
+	case CLIENT_CLOSES: return l->ask.client_closes = true;
 	case PAGE: return set_page(l, value);
 	case TIMEOUT: return duration(value, 1, &l->ask.timeout);
 	case WARM_UP: return duration(value, 1, &l->outcomes.warm_up);
