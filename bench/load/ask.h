@@ -44,7 +44,7 @@ struct ask {
 	const char *page; /* the request of kind http, whole */
 	uint32_t question_bytes, answer_bytes, group;
 	bool client_closes; /* of kind tcp: as soon as the answer is there */
-	uint64_t timeout; /* ns */
+	uint64_t timeout;   /* ns */
 	struct ask_client *clients;
 	struct outcomes *outcomes;
 	/* Its own. */
