@@ -50,6 +50,15 @@ static __u32 delay(const struct kube_times *t, const struct kube_outcome *o, __u
 	return ms - chance % (ms / 2 + 1);
 }
 
+/* How many failures in a row this makes, n so far. A server that comes back after an outage begins
+ * anew with what it refuses. */
+static __u32 one_more(struct kube_course *c, const struct kube_outcome *o, __u32 n)
+{
+	n = is_no(o) == c->was_no ? n + 1 : 1;
+	c->was_no = is_no(o);
+	return n;
+}
+
 /* ---- a list -----------------------------------------------------------------------------------*/
 
 static __u32 after_page(struct kube_course *c, const struct kube_times *t,
@@ -69,7 +78,7 @@ static __u32 after_page(struct kube_course *c, const struct kube_times *t,
 	}
 	c->abort = true;
 	c->step = KUBE_STEP_LIST;
-	c->failures++;
+	c->failures = one_more(c, o, c->failures);
 	/* The list took longer than the server keeps what it was of: in one piece it is of one
 	 * moment. */
 	if (was_page && o->status == GONE) {
@@ -113,7 +122,7 @@ static __u32 after_refusal(struct kube_course *c, const struct kube_times *t,
 			   const struct kube_outcome *o, __u32 chance)
 {
 	/* One that stood for a while is the first. */
-	c->refused = o->told || o->lasted >= t->brief ? 1 : c->refused + 1;
+	c->refused = one_more(c, o, o->told || o->lasted >= t->brief ? 0 : c->refused);
 	c->answered += o->end != KUBE_END_NONE;
 	if (wants_list(c, o))
 		c->step = KUBE_STEP_LIST;

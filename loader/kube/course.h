@@ -62,6 +62,7 @@ struct kube_course {
 	__u32 silent;	     /* watches in a row that told nothing */
 	__u32 refused;	     /* watches in a row that failed */
 	__u32 answered;	     /* of those, with an answer */
+	bool was_no;	     /* the last failure was a refusal: each kind is counted by itself */
 	bool whole;	     /* ask for the list without pages: a `continue` expired */
 	bool synced;	     /* a list was complete */
 	bool doubt_token;    /* the token was not taken: read it again */

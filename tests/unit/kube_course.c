@@ -220,6 +220,24 @@ Test(kube_course, outage_and_return)
 	cr_assert_eq(c.step, KUBE_STEP_LIST);
 }
 
+/* What a server says that is back is the first of its kind, however long it was away. */
+Test(kube_course, history_that_is_gone_after_an_outage)
+{
+	watching();
+	for (int k = 0; k < 60; k++)
+		next(NO_ANSWER);
+	next(STATUS(500));
+	cr_assert_eq(next(ERROR(410)), 0);
+	cr_assert_eq(c.step, KUBE_STEP_LIST);
+	for (int k = 0; k < 60; k++)
+		next(NO_ANSWER);
+	cr_assert_leq(next(STATUS(403)), t.retry, "its rules may not be loaded yet");
+	cr_assert_eq(c.step, KUBE_STEP_LIST);
+	for (int k = 0; k < 10; k++)
+		next(STATUS(403));
+	cr_assert_leq(next(NO_ANSWER), t.retry);
+}
+
 Test(kube_course, garbage)
 {
 	watching();
