@@ -15,7 +15,7 @@
 #include "tests/support/site.h"
 
 #define LONG	 "10485760" /* bytes of a transfer that many windows take */
-#define REQUESTS 300
+#define REQUESTS 120
 #define RATE	 600
 
 TestSuite(overlay, .timeout = 120);
