@@ -98,8 +98,14 @@ class Connection:
     def gone(self):
         if self._gone is None:
             # Who waits for an answer says nothing. If he does after it: it is the next request.
-            self._gone = asyncio.ensure_future(self.reader.read(1))
+            self._gone = asyncio.ensure_future(self._next_byte())
         return self._gone
+
+    async def _next_byte(self):
+        try:
+            return await self.reader.read(1)
+        except ConnectionError:
+            return b""
 
     async def _begun(self):
         """The first byte of a request that gone() has read already."""
