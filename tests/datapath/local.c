@@ -40,7 +40,7 @@ static void finish(void)
 	place_cleanup();
 }
 
-TestSuite(local, .init = start, .fini = finish, .timeout = 110);
+TestSuite(local, .init = start, .fini = finish, .timeout = TEST_LONGEST);
 
 /* Client's packets, which must pass to the stack; then one more, or one that leaves the host. */
 struct flight {

@@ -76,7 +76,7 @@ static void finish(void)
 	place_cleanup();
 }
 
-TestSuite(mixed, .init = start, .fini = finish, .timeout = 110);
+TestSuite(mixed, .init = start, .fini = finish, .timeout = TEST_LONGEST);
 
 /* One packet from and to these, with the rest of the words behind; eth NULL: as it comes in. */
 static void packet(struct frame *f, const struct flow *is, const char *eth, const char *from,

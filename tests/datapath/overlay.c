@@ -44,7 +44,7 @@ static void finish(void)
 	place_cleanup();
 }
 
-TestSuite(overlay, .init = start, .fini = finish, .timeout = 110);
+TestSuite(overlay, .init = start, .fini = finish, .timeout = TEST_LONGEST);
 
 #define C4  "ip4 10.1.0.9 > 10.2.0.1 "
 #define C6  "ip6 fd01::9 > fd02:0::1 "

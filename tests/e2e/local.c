@@ -23,7 +23,7 @@
 #define OFTEN_RATE 1500	 /* a second */
 #define LB4	   "10.0.0.101"
 
-TestSuite(local, .timeout = 120);
+TestSuite(local, .timeout = TEST_LONGEST);
 
 static const char *const pods4[] = {"10.7.1.1", "10.7.2.2", "10.7.2.3"};
 static const char *const pods6[] = {"fd07:1::1", "fd07:2::2", "fd07:2::3"};

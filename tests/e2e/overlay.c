@@ -18,7 +18,7 @@
 #define REQUESTS 120
 #define RATE	 600
 
-TestSuite(overlay, .timeout = 120);
+TestSuite(overlay, .timeout = TEST_LONGEST);
 
 /* Of each family: the service, who serves it, and what the container beyond hears from when poise
  * sends, the balancer's end of the tunnel. */

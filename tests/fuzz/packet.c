@@ -13,6 +13,7 @@
 
 #include "../support/mutate.h"
 #include "../support/native.h"
+#include "tests/support/longest.h"
 
 #define HEADROOM 128
 #define ROUNDS	 300000
@@ -164,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifndef POISE_LIBFUZZER
 #include <criterion/criterion.h>
 
-Test(packet, mutated_frames_do_no_harm, .timeout = 60)
+Test(packet, mutated_frames_do_no_harm, .timeout = TEST_LONGEST)
 {
 	static struct frame f;
 	uint64_t random = 0x706f697365;

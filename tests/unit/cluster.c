@@ -8,6 +8,7 @@
 #include "cli/status.h"
 #include "maps/clock.h"
 #include "maps/instance.h"
+#include "tests/support/longest.h"
 
 static struct instance *i;
 static struct cli c;
@@ -29,7 +30,7 @@ static void down(void)
 	instance_close(i);
 }
 
-TestSuite(cluster, .init = up, .fini = down, .timeout = 10);
+TestSuite(cluster, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static struct poise_cluster known(enum poise_cluster_state state)
 {

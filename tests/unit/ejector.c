@@ -13,6 +13,7 @@
 #include "loader/eject.h"
 #include "maps/store.h"
 #include "tests/support/native.h"
+#include "tests/support/longest.h"
 
 #define SECOND	   1000000000ull
 #define NATIVE_FIN 0x01
@@ -375,7 +376,7 @@ static const struct world worlds[] = {
 
 #define WORLDS (sizeof(worlds) / sizeof(worlds[0]))
 
-TestSuite(ejector, .timeout = 120);
+TestSuite(ejector, .timeout = TEST_LONGEST);
 
 static void play(const struct world *given)
 {

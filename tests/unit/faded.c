@@ -13,6 +13,7 @@
 #include "maps/hash.h"
 #include "tests/support/native.h"
 #include "tests/support/steps.h"
+#include "tests/support/longest.h"
 
 #define BACKENDS 200
 #define FLOWS	 1000000
@@ -24,7 +25,7 @@
 static struct native n;
 static struct frame frame;
 
-TestSuite(faded, .timeout = 120);
+TestSuite(faded, .timeout = TEST_LONGEST);
 
 static struct config_service *service(void)
 {

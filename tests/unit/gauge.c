@@ -13,6 +13,7 @@
 
 #include "maps/derive.h"
 #include "tests/support/native.h"
+#include "tests/support/longest.h"
 
 #define OPERATIONS 5000000
 #define CLIENTS	   4096 /* more flows than words: buckets fill up */
@@ -173,7 +174,7 @@ static void mix_tables(const struct native *n)
 			POISE_ENTRY(k & 1, k >> 1 & 1) | (k & 4 ? POISE_ENTRY_MIXED : 0);
 }
 
-Test(gauge, equals_a_recount_on_one_cpu, .timeout = 60)
+Test(gauge, equals_a_recount_on_one_cpu, .timeout = TEST_LONGEST)
 {
 	struct native n;
 	struct cpu c;
@@ -192,7 +193,7 @@ Test(gauge, equals_a_recount_on_one_cpu, .timeout = 60)
 	native_close(&n);
 }
 
-Test(gauge, equals_a_recount_on_two_cpus, .timeout = 60)
+Test(gauge, equals_a_recount_on_two_cpus, .timeout = TEST_LONGEST)
 {
 	pthread_t thread[2];
 	struct cpu c[2];
@@ -239,7 +240,7 @@ static void *same_flows(void *arg)
 	return NULL;
 }
 
-Test(gauge, one_flow_recorded_by_two_cpus_at_once_has_one_word, .timeout = 60)
+Test(gauge, one_flow_recorded_by_two_cpus_at_once_has_one_word, .timeout = TEST_LONGEST)
 {
 	atomic_uint arrived = 0;
 	pthread_t thread[2];

@@ -13,6 +13,7 @@
 
 #include "loader/kube/access.h"
 #include "loader/kube/base64.h"
+#include "tests/support/longest.h"
 
 static char dir[] = "/tmp/poise-kube-XXXXXX";
 
@@ -29,7 +30,7 @@ static void down(void)
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c): a path of ours */
 }
 
-TestSuite(kube_access, .init = up, .fini = down, .timeout = 30);
+TestSuite(kube_access, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static const char *path(const char *name)
 {

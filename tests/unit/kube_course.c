@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "loader/kube/course.h"
+#include "tests/support/longest.h"
 
 static struct kube_course c;
 static struct kube_times t;
@@ -16,7 +17,7 @@ static void up(void)
 	kube_course_begin(&c);
 }
 
-TestSuite(kube_course, .init = up, .timeout = 10);
+TestSuite(kube_course, .init = up, .timeout = TEST_LONGEST);
 
 static __u32 next(struct kube_outcome o)
 {

@@ -12,6 +12,7 @@
 #include "loader/kube/json.h"
 #include "maps/clock.h"
 #include "tests/support/unsent.h"
+#include "tests/support/longest.h"
 
 static struct kube_events *e;
 static struct kube_findings found;
@@ -28,7 +29,7 @@ static void down(void)
 	kube_findings_free(&found);
 }
 
-TestSuite(kube_event, .init = up, .fini = down, .timeout = 30);
+TestSuite(kube_event, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static __u64 now(void)
 {

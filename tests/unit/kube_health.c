@@ -14,12 +14,13 @@
 #include "loader/kube/healthport.h"
 #include "loader/kube/json.h"
 #include "maps/clock.h"
+#include "tests/support/longest.h"
 
 #define NOW    1000000ull /* ms */
 #define ANSWER 4096
 #define TRIES  600 /* of 50 ms: a port opens and closes in a thread of its own */
 
-TestSuite(kube_health, .timeout = 60);
+TestSuite(kube_health, .timeout = TEST_LONGEST);
 
 /* ---- replies ----------------------------------------------------------------------------------*/
 

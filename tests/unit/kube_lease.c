@@ -10,6 +10,7 @@
 #include "loader/kube/json.h"
 #include "loader/kube/lease.h"
 #include "maps/hash.h"
+#include "tests/support/longest.h"
 
 #define START	   1000000ull		  /* ms */
 #define REALTIME   1796109305123456789ull /* ns */
@@ -39,7 +40,7 @@ static void down(void)
 	stored = NULL;
 }
 
-TestSuite(kube_lease, .init = up, .fini = down, .timeout = 60);
+TestSuite(kube_lease, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static struct json_object *copy(struct json_object *o)
 {

@@ -13,6 +13,7 @@
 #include "maps/hash.h"
 #include "maps/text.h"
 #include "tests/support/addresses.h"
+#include "tests/support/longest.h"
 
 #define CLAIMS 4096
 #define GOT    (2 * POISE_ADDR_TEXT + 2)
@@ -22,7 +23,7 @@ static struct kube_findings found;
 static struct kube_pool_claim claim[CLAIMS];
 static size_t claims;
 
-TestSuite(kube_pool, .timeout = 60);
+TestSuite(kube_pool, .timeout = TEST_LONGEST);
 
 static void given(const char *text)
 {

@@ -12,6 +12,7 @@
 #include "maps/clock.h"
 #include "tests/support/addresses.h"
 #include "tests/support/unsent.h"
+#include "tests/support/longest.h"
 
 static struct kube_publish *p;
 
@@ -26,7 +27,7 @@ static void down(void)
 	kube_publish_free(p);
 }
 
-TestSuite(kube_publish, .init = up, .fini = down, .timeout = 30);
+TestSuite(kube_publish, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 /* A Service whose status says `is`, by us or by somebody else, and should say `want`. */
 static struct kube_publish_item item(const char *name, const char *is, bool ours, const char *want)

@@ -10,6 +10,7 @@
 
 #include "loader/kube/rights.h"
 #include "maps/tree.h"
+#include "tests/support/longest.h"
 
 #define ROLES  "deploy/kubernetes/rbac.yaml"
 #define GRANTS 64
@@ -21,7 +22,7 @@ static struct grant {
 } granted[GRANTS], wanted[GRANTS];
 static size_t grants, wants;
 
-TestSuite(kube_rights, .timeout = 30);
+TestSuite(kube_rights, .timeout = TEST_LONGEST);
 
 static void add(struct grant *list, size_t *n, const char *group, const char *resource,
 		const char *verb, bool own)

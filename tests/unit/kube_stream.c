@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "loader/kube/stream.h"
+#include "tests/support/longest.h"
 
-TestSuite(kube_stream, .timeout = 30);
+TestSuite(kube_stream, .timeout = TEST_LONGEST);
 
 static char told[256]; /* what was handed on, with commas between */
 

@@ -11,6 +11,7 @@
 #include "maps/hash.h"
 #include "maps/listener.h"
 #include "tests/support/store.h"
+#include "tests/support/longest.h"
 
 #define KEYS	65536 /* as many as the default limit takes */
 #define OTHERS	16384 /* keys that take turns with them */
@@ -153,7 +154,7 @@ static void del(struct listeners *ls, __u32 n)
 }
 
 /* Fills the hash to its limit, then swaps keys as long as it likes, always nearly full. */
-Test(listener, a_full_hash_under_change, .timeout = 60)
+Test(listener, a_full_hash_under_change, .timeout = TEST_LONGEST)
 {
 	struct listeners ls;
 	__u32 there = 0, n;

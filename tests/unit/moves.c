@@ -14,12 +14,13 @@
 #include "maps/text.h"
 #include "tests/support/ledger.h"
 #include "tests/support/native.h"
+#include "tests/support/longest.h"
 
 static struct native n;
 static struct ledger l;
 static struct aging *aging;
 
-TestSuite(moves, .timeout = 60);
+TestSuite(moves, .timeout = TEST_LONGEST);
 
 /* ---- the world --------------------------------------------------------------------------------*/
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "loader/notify.h"
+#include "tests/support/longest.h"
 
 #define TRIES 2000 /* of 5 ms: a busy machine */
 
@@ -32,7 +33,7 @@ static void down(void)
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c): a path of ours */
 }
 
-TestSuite(notify, .init = up, .fini = down, .timeout = 30);
+TestSuite(notify, .init = up, .fini = down, .timeout = TEST_LONGEST);
 
 static struct poise_event event(void)
 {

@@ -11,6 +11,7 @@
 #include "maps/sizes.h"
 #include "maps/store.h"
 #include "tests/support/kinds.h"
+#include "tests/support/longest.h"
 
 /* ---- an instance with something of everything -------------------------------------------------*/
 
@@ -281,7 +282,7 @@ static void flip(struct instance *i, const struct instance_map *map, size_t byte
 
 /* Every byte of small maps, each with one of its bits; of large ones every so many-th byte, by an
  * odd step, so that every field comes up. */
-Test(store_flip, every_map, .timeout = 60)
+Test(store_flip, every_map, .timeout = TEST_LONGEST)
 {
 	struct instance *i = world();
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/kinds.h"
+#include "tests/support/longest.h"
 
 /* A fork under AddressSanitizer takes twenty times as long: it looks at every so many-th store. */
 #ifdef __SANITIZE_ADDRESS__
@@ -125,7 +126,7 @@ static void change(struct instance *i, const char *name)
 	store_change(i, kind_named(name)->edit, 0);
 }
 
-Test(store_kill, every_kind, .timeout = 240)
+Test(store_kill, every_kind, .timeout = TEST_LONGEST)
 {
 	for (size_t k = 0; k < kinds_count; k++) {
 		current = &kinds[k];
