@@ -190,17 +190,22 @@ static bool same_flow(const struct instance *i, __u32 a, __u32 b)
 	       !memcmp(&x->address, &y->address, sizeof(x->address));
 }
 
-/* Against those before it in its bucket: all links of a flow are in one. */
-static const char *twin_wrong(const struct instance *i, __u32 at, __u32 slot)
+/* Against those before it in its bucket, where all links are that its flow's packets could go by.
+ * The two of a flow of mode local are here both if chance will have it: they differ by their tags.
+ */
+static const char *twin_wrong(const struct instance *i, __u32 at, __u64 link)
 {
+	__u32 slot = POISE_LINK_SLOT(link);
+
 	for (__u32 k = at - at % POISE_BUCKET_WORDS; k < at; k++) {
 		__u64 other = link_at(i, k);
+		__u32 its = POISE_LINK_SLOT(other);
 
-		if (!other || POISE_LINK_SLOT(other) >= i->meta->groups * POISE_PORTS)
+		if (!other || its >= i->meta->groups * POISE_PORTS)
 			continue;
-		if (POISE_LINK_SLOT(other) == slot && !is_local(i, slot, head_of(i, slot)))
+		if (other == link)
 			return "leads where another link leads";
-		if (same_flow(i, POISE_LINK_SLOT(other), slot))
+		if (its != slot && same_flow(i, its, slot))
 			return "leads to a flow that has another slot";
 	}
 	return NULL;
@@ -228,7 +233,7 @@ static const char *link_wrong(const struct instance *i, __u32 at)
 	if (!leads(i, at, link, hash_of(i, slot, head)) &&
 	    !(is_local(i, slot, head) && leads(i, at, link, sent_hash_of(i, slot, head))))
 		return "leads to the port of another flow";
-	return twin_wrong(i, at, slot);
+	return twin_wrong(i, at, link);
 }
 
 /* ---- all --------------------------------------------------------------------------------------*/

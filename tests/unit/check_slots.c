@@ -4,10 +4,13 @@
  * slots, links and bits of ports is told, by name. And each bit of them that means something.
  */
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "maps/hash.h"
 #include "maps/ports.h"
+#include "maps/text.h"
 #include "tests/support/native.h"
 
 static const char yaml[] =
@@ -237,6 +240,62 @@ Test(check_slots, answers_that_would_be_looked_for_elsewhere)
 		n.i->ways[at].source.b[15] ^= 1;
 	}
 	cr_assert_eq(told, FLOWS, "addresses that follow one another have other groups");
+}
+
+/* ---- mode local: a link for either direction
+ * ---------------------------------------------------*/
+
+static const char local[] = "services:\n"
+			    "  - { name: a, listen: '10.2.0.1:80', forward: local, backends: "
+			    "[ 10.3.0.1 ] }\n";
+
+static __u32 bucket(const char *from, const char *to, __u32 ports)
+{
+	const __u64 *key = n.i->meta->hash_key;
+	union poise_addr src, dst;
+
+	cr_assert_eq(poise_parse_addr(from, &src, NULL) | poise_parse_addr(to, &dst, NULL), 0);
+	return poise_flow_hash(&src, &dst, ports, IPPROTO_TCP, key[0], key[1]) &
+	       (POISE_LINK_BUCKETS(1) - 1);
+}
+
+/* A client's flow whose two links are in one bucket begins. One port in 16,384 has such a one. */
+static void begin_in_one_bucket(void)
+{
+	char client[32], words[100];
+
+	for (int k = 1; k < 255; k++) {
+		snprintf(client, sizeof(client), "10.1.0.%d", k);
+		for (__u32 port = 1024; port < 65536; port++) {
+			__u32 ports = __builtin_bswap16(port) | __builtin_bswap16(80) << 16;
+
+			if (bucket(client, "10.2.0.1", ports) != bucket(client, "10.3.0.1", ports))
+				continue;
+			snprintf(words, sizeof(words), "ip4 %s > 10.2.0.1 | tcp %u > 80 S", client,
+				 port);
+			cr_assert_eq(native_send(&n, NULL, words), XDP_PASS, "%s", words);
+			return;
+		}
+	}
+	cr_assert_fail("no flow has both links in one bucket");
+}
+
+Test(check_slots, both_links_of_a_flow_in_one_bucket)
+{
+	__u64 *word, *free;
+
+	teardown();
+	native_open_groups(&n, local, 1024, 1);
+	begin_in_one_bucket();
+	word = link_of(used(0));
+	cr_assert_neq(word[1], 0, "the other link is beside it");
+	cr_assert_eq(check(), 0, "%s", said);
+	free = beside(word);
+	for (int k = 0; k < 2; k++) {
+		*free = word[k];
+		cr_assert_eq(check(), 1, "%s", said);
+		cr_assert(strstr(said, "leads where another link leads\n"), "%s", said);
+	}
 }
 
 /* ---- bit by bit -------------------------------------------------------------------------------*/
