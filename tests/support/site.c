@@ -180,19 +180,36 @@ static long slow_ones(const struct site *s)
 			     SLOW));
 }
 
-void site_connect_often(const struct site *s, const char *at, const char *from, int rate, int count)
+/* What load says when it has asked so often, and none failed. */
+static void expect_all(const char *said, int count)
 {
 	char want[64];
-	long slow = 1;
 
 	snprintf(want, sizeof(want), "%d requests, 0 failed", count);
+	cr_assert(strstr(said, want), "%s", said);
+}
+
+const char *site_all_answered(const struct site *s, const char *kind, const char *target, int rate,
+			      int count)
+{
+	const char *out = lab_must(&s->lab, "c1", "load %s %s --rate %d --count %d", kind, target,
+				   rate, count);
+
+	expect_all(out, count);
+	return out;
+}
+
+void site_connect_often(const struct site *s, const char *at, const char *from, int rate, int count)
+{
+	long slow = 1;
+
 	for (int k = 0; k < TRIES && slow; k++) {
 		const char *out = lab_must(&s->lab, "c1",
 					   "load http %s --from %s --rate %d "
 					   "--count %d --timeout 30s --log /run/log",
 					   at, from, rate, count);
 
-		cr_assert(strstr(out, want), "%s", out);
+		expect_all(out, count);
 		slow = slow_ones(s);
 	}
 	cr_assert_eq(slow, 0, "%ld of %d took longer than %d us", slow, count, SLOW);

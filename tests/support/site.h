@@ -66,6 +66,10 @@ void site_expect_shown(const struct site *s, const char *words);
 /* The backends that answer 40 requests of c1 for that address are these, in order: "b1 b2 "; one
  * that nobody answers is "failed ". */
 void site_expect_from(const struct site *s, const char *url, const char *backends);
+/* c1 asks ADDR:PORT, by so many connections or datagrams, so many a second: none fails. What load
+ * said, until the next command. */
+const char *site_all_answered(const struct site *s, const char *kind, const char *target, int rate,
+			      int count);
 /* So many connections by HTTP to ADDR:PORT, from addresses of c1 (ADDR:0,...) in turn: none fails,
  * none takes as long as a SYN that is sent again, by what a backend remembers of a port that was
  * handed out too early, or by nobody. A machine that stands still shows as a second too; so the
