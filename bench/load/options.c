@@ -28,7 +28,7 @@ static const char usage[] =
 	"who    --clients 1 (each judged by itself)  --from ADDR:0[,ADDR:0...]\n"
 	"what   --question BYTES  --answer BYTES  --group N  --path /  --timeout 3s\n"
 	"       --client-closes (of kind tcp; else the server does)\n"
-	"judged --warm-up 0s  --lag-limit DURATION (exceeded: void, exit status 3)\n"
+	"judged --warm-up 0s  --lag-limit DURATION (exceeded: void, ends with status 3)\n"
 	"       --promise-p99 5ms  --promise-failures 0.1%\n"
 	"out    --log FILE (times from the start; --epoch: from 1970)  --status FILE  --json "
 	"FILE\n";
