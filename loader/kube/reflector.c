@@ -8,6 +8,7 @@
 
 #include "../../maps/clock.h"
 #include "../../maps/memory.h"
+#include "../log.h"
 #include "json.h"
 #include "stream.h"
 
@@ -89,6 +90,11 @@ static bool take_page(struct kube_reflector *r)
 {
 	struct json_object *about = kube_stream_metadata(r->stream);
 
+	if (kube_stream_passed(r->stream))
+		log_line(LOG_LEVEL_WARNING,
+			 "kubernetes: %zu of the %s listed are left out: larger than %u MiB, or "
+			 "deeper than objects are",
+			 kube_stream_passed(r->stream), r->what->name, KUBE_OBJECT_MOST >> 20);
 	return kube_stream_is_whole(r->stream) && keep_version(r, about) &&
 	       keep(&r->next, kube_json_text(about, "continue"), KUBE_CONTINUE);
 }

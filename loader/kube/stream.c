@@ -2,6 +2,12 @@
 /*
  * json-c parses values in pieces and says where one ends. What is around the items of a list, one
  * object and one array, is read here, byte by byte.
+ *
+ * An item that json-c does not take, for it is too deep or too large, must not cost the others
+ * their list: an API server keeps what anybody may put into one object's metadata.managedFields at
+ * any depth. So brackets are counted beside json-c, which is enough to find where such an item
+ * ends. An event is not passed over: whose it was would be lost with it, and the list that follows
+ * tells.
  */
 #include "stream.h"
 
@@ -31,6 +37,12 @@ struct kube_stream {
 	enum place place;
 	bool inside;  /* of a value, which begins at `place` */
 	size_t taken; /* bytes of it */
+	bool counted; /* it is an item, and an object or array: */
+	size_t open;  /* so many of its brackets are */
+	bool quoted;  /* within a text of it ... */
+	bool escaped; /* ... behind a backslash */
+	bool passing; /* the rest of it is passed over */
+	size_t passed;
 	bool failed;
 	bool items;  /* the key before this value is `items` */
 	bool listed; /* there was such a key: without it, it is no list */
@@ -116,22 +128,78 @@ static size_t part_of(const struct kube_stream *s, const char *data, size_t leng
 	return end ? (size_t)(end - data) : part;
 }
 
+/* ---- items that are passed over ---------------------------------------------------------------*/
+
+/* A byte of an item: true if it is the last one. */
+static bool ends_item(struct kube_stream *s, char c)
+{
+	if (s->quoted) {
+		s->quoted = s->escaped || c != '"';
+		s->escaped = !s->escaped && c == '\\';
+		return false;
+	}
+	if (c == '"')
+		s->quoted = true;
+	else if (c == '{' || c == '[')
+		s->open++;
+	else if (c == '}' || c == ']')
+		return !--s->open;
+	return false;
+}
+
+/* How many bytes of this part are the item's under way: all, unless it ends here. */
+static size_t follow_item(struct kube_stream *s, const char *data, size_t part, bool *ended)
+{
+	size_t k = 0;
+
+	if (!s->counted)
+		return part;
+	while (k < part && !*ended)
+		*ended = ends_item(s, data[k++]);
+	return k;
+}
+
+/* Takes bytes of one without looking into them. */
+static size_t pass_item(struct kube_stream *s, size_t bytes, bool ended)
+{
+	if (!s->counted) {
+		s->failed = true;
+		return 0;
+	}
+	if (!s->passing)
+		json_tokener_reset(s->tokener);
+	s->passing = !ended;
+	if (!ended)
+		return bytes;
+	s->inside = false;
+	s->taken = 0;
+	s->place = AFTER_ITEM;
+	s->passed++;
+	return bytes;
+}
+
+/* ---- values under way -------------------------------------------------------------------------*/
+
 /* Feeds the value under way; returns how many bytes it took. */
 static size_t feed(struct kube_stream *s, const char *data, size_t length)
 {
+	size_t part = part_of(s, data, length), of_item;
 	struct json_object *value;
-	size_t part = part_of(s, data, length);
+	bool ended = false;
 
 	if (!part) {
 		s->failed = true;
 		return 0;
 	}
+	of_item = follow_item(s, data, part, &ended);
+	if (s->passing)
+		return pass_item(s, of_item, ended);
 	value = json_tokener_parse_ex(s->tokener, data, (int)part);
 	switch (json_tokener_get_error(s->tokener)) {
 	case json_tokener_continue:
 		s->taken += part;
-		s->failed = s->taken > KUBE_OBJECT_MOST;
-		return part;
+		return s->taken > KUBE_OBJECT_MOST ? pass_item(s, of_item, ended) : part;
+	case json_tokener_error_depth: return pass_item(s, of_item, ended);
 	case json_tokener_success:
 		part = json_tokener_get_parse_end(s->tokener);
 		s->inside = false;
@@ -146,9 +214,12 @@ static size_t feed(struct kube_stream *s, const char *data, size_t length)
 
 /* ---- what is between them ---------------------------------------------------------------------*/
 
-static bool begins_value(struct kube_stream *s)
+static bool begins_value(struct kube_stream *s, char c)
 {
 	s->inside = true;
+	s->counted = (s->place == ITEM || s->place == NEXT_ITEM) && (c == '{' || c == '[');
+	s->open = 0;
+	s->quoted = s->escaped = false;
 	return false;
 }
 
@@ -163,8 +234,8 @@ static bool step(struct kube_stream *s, char c)
 			s->place = END;
 			return true;
 		}
-		return c == '"' ? begins_value(s) : false;
-	case NEXT_KEY: return c == '"' ? begins_value(s) : false;
+		return c == '"' ? begins_value(s, c) : false;
+	case NEXT_KEY: return c == '"' ? begins_value(s, c) : false;
 	case COLON: s->place = VALUE; return c == ':';
 	case VALUE:
 		if (s->items && c == '[' && !s->listed) {
@@ -172,17 +243,17 @@ static bool step(struct kube_stream *s, char c)
 			s->place = ITEM;
 			return true;
 		}
-		return begins_value(s);
+		return begins_value(s, c);
 	case AFTER_VALUE: s->place = c == ',' ? NEXT_KEY : END; return c == ',' || c == '}';
 	case ITEM:
 		if (c == ']') {
 			s->place = AFTER_VALUE;
 			return true;
 		}
-		return begins_value(s);
+		return begins_value(s, c);
 	case AFTER_ITEM: s->place = c == ',' ? NEXT_ITEM : AFTER_VALUE; return c == ',' || c == ']';
 	case NEXT_ITEM:
-	case EVENT: return begins_value(s);
+	case EVENT: return begins_value(s, c);
 	default: return false;
 	}
 }
@@ -219,4 +290,9 @@ bool kube_stream_is_whole(const struct kube_stream *s)
 struct json_object *kube_stream_metadata(const struct kube_stream *s)
 {
 	return s->metadata;
+}
+
+size_t kube_stream_passed(const struct kube_stream *s)
+{
+	return s->passed;
 }

@@ -26,11 +26,13 @@ struct kube_stream *kube_stream_new(enum kube_shape shape,
 				    bool (*value)(void *ctx, struct json_object *value), void *ctx);
 void kube_stream_free(struct kube_stream *s);
 
-/* False: that was not JSON of this shape, an object was too large, or value() had enough. Then
- * nothing more is taken. */
+/* False: that was not JSON of this shape, an event was too large or too deep, or value() had
+ * enough. Then nothing more is taken. Such an item of a list is passed over. */
 bool kube_stream_take(struct kube_stream *s, const char *data, size_t length);
 /* Nothing is incomplete: a list is at its end, no event has only begun. */
 bool kube_stream_is_whole(const struct kube_stream *s);
+/* How many items were passed over. */
+size_t kube_stream_passed(const struct kube_stream *s);
 /* A list's metadata so far; NULL: none. */
 struct json_object *kube_stream_metadata(const struct kube_stream *s);
 

@@ -8,19 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/kube/json.h"
 #include "loader/kube/reflector.h"
 #include "maps/clock.h"
 #include "tests/support/kube.h"
 #include "tests/support/lab.h"
+#include "tests/support/mirror.h"
 
 #define TURN_MS 20
-
-/* What a reflector tells: names of objects, and how often lists were begun, ended, broken off. */
-struct mirror {
-	struct json_object *now, *next; /* name -> resourceVersion */
-	unsigned int begun, ended, aborted, events;
-};
+#define PAGE	500 /* objects that the reflector asks for at a time */
 
 static struct kube_server server;
 static struct kube_access *me;
@@ -28,71 +23,6 @@ static struct kube_http *http;
 static struct kube_reflector *reflector;
 static struct mirror mirror;
 
-static const char *name_of(struct json_object *obj)
-{
-	static char name[512];
-	struct json_object *about = kube_json_field(obj, "metadata");
-
-	snprintf(name, sizeof(name), "%s/%s", kube_json_text(about, "namespace"),
-		 kube_json_text(about, "name"));
-	return name;
-}
-
-static void on_begin(void *ctx)
-{
-	struct mirror *m = ctx;
-
-	cr_assert_null(m->next, "a list within a list");
-	m->next = json_object_new_object();
-	m->begun++;
-}
-
-static void on_object(void *ctx, struct json_object *obj)
-{
-	struct mirror *m = ctx;
-
-	json_object_object_add(m->next ? m->next : m->now, name_of(obj),
-			       json_object_new_string(kube_json_text(
-				       kube_json_field(obj, "metadata"), "resourceVersion")));
-	m->events += !m->next;
-}
-
-static void on_deleted(void *ctx, struct json_object *obj)
-{
-	struct mirror *m = ctx;
-
-	cr_assert_null(m->next);
-	json_object_object_del(m->now, name_of(obj));
-	m->events++;
-}
-
-static void on_end(void *ctx)
-{
-	struct mirror *m = ctx;
-
-	json_object_put(m->now);
-	m->now = m->next;
-	m->next = NULL;
-	m->ended++;
-}
-
-static void on_abort(void *ctx)
-{
-	struct mirror *m = ctx;
-
-	json_object_put(m->next);
-	m->next = NULL;
-	m->aborted++;
-}
-
-static const struct kube_handler handler = {
-	.ctx = &mirror,
-	.relist_begin = on_begin,
-	.object = on_object,
-	.deleted = on_deleted,
-	.relist_end = on_end,
-	.relist_abort = on_abort,
-};
 static const struct kube_resource services = {.name = "services", .path = "/api/v1/services"};
 
 /* The kubeconfig with another context as its current one. */
@@ -122,9 +52,8 @@ static struct kube_access *as(const char *context)
 
 static void follow(const struct kube_resource *what, const struct kube_times *times)
 {
-	mirror.now = json_object_new_object();
 	http = kube_http_new(me);
-	reflector = kube_reflector_new(http, what, &handler, times);
+	reflector = kube_reflector_new(http, what, mirror_open(&mirror), times);
 }
 
 static void up(void)
@@ -138,8 +67,7 @@ static void down(void)
 	kube_reflector_free(reflector);
 	kube_http_free(http);
 	kube_access_free(me);
-	json_object_put(mirror.now);
-	json_object_put(mirror.next);
+	mirror_close(&mirror);
 	kube_server_down(&server);
 }
 
@@ -165,7 +93,7 @@ static void turn(void)
 
 static bool has(const char *name)
 {
-	return json_object_object_get_ex(mirror.now, name, NULL);
+	return mirror_has(&mirror, name);
 }
 
 static void put(const char *name)
@@ -176,22 +104,9 @@ static void put(const char *name)
 		       name);
 }
 
-/* The server's names are the mirror's. */
 static bool is_true(void)
 {
-	char *all = strdup(kube_server_do(&server, "list services")), *rest = all, *name;
-	int n = 0;
-	bool same = true;
-
-	while ((name = strsep(&rest, "\n")))
-		if (name[0]) {
-			const char *slash = strchr(name, '/');
-
-			n++;
-			same &= has(slash && !strncmp(name, "services/", 9) ? slash + 1 : name);
-		}
-	free(all);
-	return same && n == json_object_object_length(mirror.now);
+	return mirror_is_true(&mirror, &server);
 }
 
 /* One of ours that is cut may be counted by the server until it notices. */
@@ -290,6 +205,23 @@ Test(kube_reflector, lists_again_where_history_is_gone)
 	cr_assert_eq(mirror.aborted, 0);
 }
 
+/* The server forgets what the list was of while we have its first page: it begins anew, in one
+ * piece. */
+Test(kube_reflector, list_that_expires_between_its_pages)
+{
+	kube_server_do(&server, "many 1100 1");
+	follow(&services, NULL);
+	until(mirror.next && json_object_object_length(mirror.next) == PAGE);
+	put("late");
+	kube_server_do(&server, "compact");
+	until(kube_reflector_synced(reflector));
+	cr_assert_eq(mirror.begun, 2);
+	cr_assert_eq(mirror.aborted, 1);
+	cr_assert(is_true());
+	watching();
+	follows("b");
+}
+
 Test(kube_reflector, cut_and_dripped)
 {
 	kube_server_do(&server, "split 3");
@@ -384,6 +316,27 @@ Test(kube_reflector, garbage_is_no_end)
 	cr_assert_geq(mirror.ended, sizeof(lines) / sizeof(lines[0]),
 		      "but for the error, by lists");
 	cr_assert_eq(mirror.aborted, 0);
+}
+
+#define TEN  "[[[[[[[[[["
+#define TEN_ "]]]]]]]]]]"
+#define DEEP                                                                                       \
+	"raw "                                                                                     \
+	"{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"deep\",\"x\":" TEN   \
+		TEN TEN TEN TEN_ TEN_ TEN_ TEN_ "}}"
+
+/* Anybody may make one: nobody else's Service is missing then. */
+Test(kube_reflector, object_that_is_too_deep)
+{
+	kube_server_do(&server, DEEP);
+	put("a");
+	follow(&services, NULL);
+	watching();
+	cr_assert(has("default/a") && !has("default/deep"));
+	kube_server_do(&server, DEEP);
+	until(mirror.ended == 2);
+	put("b");
+	until(has("default/b"));
 }
 
 /* It is connected, and nothing comes, not even an end. */

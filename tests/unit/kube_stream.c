@@ -176,16 +176,92 @@ Test(kube_stream, depth)
 	kube_stream_free(s);
 }
 
-Test(kube_stream, one_object_is_bounded)
+#define DEEP	  40 /* json-c's own bound is 32 */
+#define BEFORE	  "{\"items\":[{\"a\":1},"
+#define AFTER	  ",{\"b\":2}],\"metadata\":{\"resourceVersion\":\"7\"}}"
+#define LEFT	  "{\"a\":1},{\"b\":2}"
+#define CONFUSING "\"]}\\\\\\\"[[\",{\"]\":\"\\\\\"}" /* brackets and quotes in texts */
+
+/* An item with so many arrays in one another, in the midst of others. */
+static const char *deep_list(char *text, size_t size)
 {
-	static char block[65536];
-	struct kube_stream *s = kube_stream_new(KUBE_LIST, on_value, NULL);
+	char opened[DEEP + 1], closed[DEEP + 1];
+
+	memset(opened, '[', DEEP);
+	memset(closed, ']', DEEP);
+	opened[DEEP] = closed[DEEP] = '\0';
+	snprintf(text, size, "%s{\"x\":[%s,%s%s],\"y\":{}}%s", BEFORE, CONFUSING, opened, closed,
+		 AFTER);
+	return text;
+}
+
+/* Anybody may make one such object: the others must not be lost for it. */
+Test(kube_stream, item_that_is_too_deep_is_passed_over)
+{
+	char text[512];
+	size_t length = strlen(deep_list(text, sizeof(text)));
+
+	for (size_t piece = 1; piece <= length; piece++) {
+		struct kube_stream *s = kube_stream_new(KUBE_LIST, on_value, NULL);
+
+		told[0] = '\0';
+		cr_assert(take(s, text, piece), "by %zu", piece);
+		cr_assert(kube_stream_is_whole(s), "by %zu", piece);
+		cr_assert_str_eq(told, LEFT, "by %zu: %s", piece, told);
+		cr_assert_eq(kube_stream_passed(s), 1);
+		cr_assert_not_null(kube_stream_metadata(s));
+		kube_stream_free(s);
+	}
+}
+
+static char block[65536];
+
+/* Texts without end in what has begun so. Returns how many bytes are taken. */
+static size_t endless(struct kube_stream *s, const char *begin)
+{
 	size_t taken = 0;
 
 	memset(block, 'x', sizeof(block));
-	cr_assert(take(s, "{\"items\":[{\"a\":\"", 64));
+	cr_assert(take(s, begin, 64));
 	while (taken <= 2 * KUBE_OBJECT_MOST && kube_stream_take(s, block, sizeof(block)))
 		taken += sizeof(block);
+	return taken;
+}
+
+Test(kube_stream, item_that_is_too_large_is_passed_over)
+{
+	struct kube_stream *s = kube_stream_new(KUBE_LIST, on_value, NULL);
+
+	told[0] = '\0';
+	cr_assert_gt(endless(s, BEFORE "{\"x\":\""), 2 * KUBE_OBJECT_MOST);
+	cr_assert(take(s, "\"}" AFTER, 5));
+	cr_assert(kube_stream_is_whole(s));
+	cr_assert_str_eq(told, LEFT);
+	cr_assert_eq(kube_stream_passed(s), 1);
+	kube_stream_free(s);
+}
+
+/* What has no end of its own, or is of no item, ends it. */
+Test(kube_stream, all_else_is_bounded)
+{
+	static const char *const begin[] = {"{\"items\":[\"", "{\"metadata\":{\"a\":\"",
+					    "{\"a\":[\""};
+
+	for (size_t k = 0; k < sizeof(begin) / sizeof(begin[0]); k++) {
+		struct kube_stream *s = kube_stream_new(KUBE_LIST, on_value, NULL);
+		size_t taken = endless(s, begin[k]);
+
+		cr_expect_leq(taken, KUBE_OBJECT_MOST, "%s", begin[k]);
+		cr_expect_gt(taken, KUBE_OBJECT_MOST / 2, "%s", begin[k]);
+		kube_stream_free(s);
+	}
+}
+
+Test(kube_stream, one_event_is_bounded)
+{
+	struct kube_stream *s = kube_stream_new(KUBE_EVENTS, on_value, NULL);
+	size_t taken = endless(s, "{\"a\":\"");
+
 	cr_assert_leq(taken, KUBE_OBJECT_MOST);
 	cr_assert_gt(taken, KUBE_OBJECT_MOST / 2);
 	kube_stream_free(s);
