@@ -25,7 +25,7 @@
 #define KUBE_ADDRS_MAX	64	     /* external IPs, ingress addresses; of a node */
 #define KUBE_NOTES_MAX	64	     /* annotations for us */
 #define KUBE_SLICE_MAX	1000	     /* endpoints; kube-apiserver allows no more */
-#define KUBE_ZONES_MAX	8	     /* hints of one endpoint; kube-apiserver allows no more */
+#define KUBE_HINTS_MAX	8	     /* of a kind, of one endpoint; kube-apiserver allows no more */
 
 /* Bits of families. */
 #define KUBE_IPV4 0x1
@@ -96,13 +96,15 @@ struct kube_service {
 #define KUBE_READY	 0x1
 #define KUBE_SERVING	 0x2
 #define KUBE_TERMINATING 0x4
-#define KUBE_LOCAL	 0x8 /* on our node */
+#define KUBE_LOCAL	 0x8  /* on our node */
+#define KUBE_FOR_NODES	 0x10 /* hints: for some nodes (forNodes), ... */
+#define KUBE_FOR_OURS	 0x20 /* ... ours among them */
 
 struct kube_endpoint {
 	union poise_addr addr;
 	__u64 pod;   /* a hash of targetRef; 0: it has none */
 	__u8 is;     /* KUBE_READY ... */
-	__u16 zones; /* hints: an index of the slice's zones; 0: no hint */
+	__u16 zones; /* hints: an index of the slice's zones (forZones); 0: for none */
 };
 
 struct kube_slice_port {
@@ -143,7 +145,7 @@ bool kube_object_name(enum kube_kind kind, struct json_object *json, const char 
 
 /* The value of annotation poise.dev/KEY; NULL: it has none. */
 const char *kube_service_note(const struct kube_service *s, const char *key);
-/* Whether an endpoint's hints name this zone. */
+/* Whether an endpoint's hints are for this zone. */
 bool kube_slice_hints(const struct kube_slice *s, const struct kube_endpoint *e, const char *zone);
 
 #endif

@@ -54,14 +54,13 @@ static __u16 zone_set(struct decoder *d, struct kube_slice *s, const char *text)
 	return (__u16)s->zone_sets++;
 }
 
-static __u16 decode_hints(struct decoder *d, struct kube_slice *s, const struct spot *endpoint)
+static __u16 decode_zones(struct decoder *d, struct kube_slice *s, const struct spot *hints)
 {
-	char text[KUBE_ZONES_MAX * (KUBE_NAME_MAX + 1) + sizeof("\n")] = "\n";
-	struct spot hints, list, at;
+	char text[KUBE_HINTS_MAX * (KUBE_NAME_MAX + 1) + sizeof("\n")] = "\n";
+	struct spot list, at;
 	size_t n, used = 1;
 
-	if (!spot_object(&d->r, endpoint, "hints", &hints) ||
-	    !spot_array(&d->r, &hints, "forZones", KUBE_ZONES_MAX, &list, &n))
+	if (!spot_array(&d->r, hints, "forZones", KUBE_HINTS_MAX, &list, &n))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const char *zone = "";
@@ -75,6 +74,39 @@ static __u16 decode_hints(struct decoder *d, struct kube_slice *s, const struct 
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n", zone);
 	}
 	return used > 1 ? zone_set(d, s, text) : 0;
+}
+
+/* Every node has endpoints of its own, so sets would be many; but one of them alone is ours. */
+static __u8 decode_nodes(struct decoder *d, const struct spot *hints)
+{
+	struct spot list, at;
+	__u8 is = 0;
+	size_t n;
+
+	if (!spot_array(&d->r, hints, "forNodes", KUBE_HINTS_MAX, &list, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = "";
+
+		if (!spot_entry(&d->r, &list, i, &at) || !spot_text(&d->r, &at, "name", &name) ||
+		    !*name)
+			continue;
+		is |= KUBE_FOR_NODES;
+		if (d->node && !strcmp(name, d->node))
+			is |= KUBE_FOR_OURS;
+	}
+	return is;
+}
+
+static void decode_hints(struct decoder *d, struct kube_slice *s, const struct spot *endpoint,
+			 struct kube_endpoint *e)
+{
+	struct spot hints;
+
+	if (!spot_object(&d->r, endpoint, "hints", &hints))
+		return;
+	e->zones = decode_zones(d, s, &hints);
+	e->is |= decode_nodes(d, &hints);
 }
 
 /* ---- endpoints --------------------------------------------------------------------------------*/
@@ -137,7 +169,7 @@ static bool decode_endpoint(struct decoder *d, struct kube_slice *s, const struc
 	if (node && d->node && !strcmp(node, d->node))
 		e->is |= KUBE_LOCAL;
 	e->pod = decode_pod(d, at);
-	e->zones = decode_hints(d, s, at);
+	decode_hints(d, s, at, e);
 	return true;
 }
 

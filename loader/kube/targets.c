@@ -124,21 +124,49 @@ static void unite(struct candidates *c)
 
 /* ---- who is chosen ----------------------------------------------------------------------------*/
 
-/* Hints count only if whoever is ready has one, and somebody is for our zone. */
-static bool hints_count(const struct candidates *c, const char *zone)
+/* By which hints, if any, ready ones are chosen. */
+enum hints {
+	HINTS_NONE,
+	HINTS_ZONES,
+	HINTS_NODES,
+};
+
+static bool is_hinted(const struct candidate *k, enum hints by)
 {
-	bool here = false;
+	return by == HINTS_ZONES ? k->e->zones != 0 : k->e->is & KUBE_FOR_NODES;
+}
+
+/* Whether they are for us. */
+static bool is_for_us(const struct candidate *k, enum hints by, const char *zone)
+{
+	switch (by) {
+	case HINTS_ZONES: return kube_slice_hints(k->slice, k->e, zone);
+	case HINTS_NODES: return k->e->is & KUBE_FOR_OURS;
+	default: return true;
+	}
+}
+
+/* They count only if whoever is ready has some, and somebody's are for us. */
+static bool hints_count(const struct candidates *c, enum hints by, const char *zone)
+{
+	bool ours = false;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct candidate *k = &c->at[i];
-
-		if (!(k->e->is & KUBE_READY))
+		if (!(c->at[i].e->is & KUBE_READY))
 			continue;
-		if (!k->e->zones)
+		if (!is_hinted(&c->at[i], by))
 			return false;
-		here |= kube_slice_hints(k->slice, k->e, zone);
+		ours = ours || is_for_us(&c->at[i], by, zone);
 	}
-	return here;
+	return ours;
+}
+
+/* Those for nodes go before those for zones (KEP-3015: PreferSameNode, then PreferSameZone). */
+static enum hints hints_of(const struct candidates *c, const char *zone)
+{
+	if (hints_count(c, HINTS_NODES, zone))
+		return HINTS_NODES;
+	return hints_count(c, HINTS_ZONES, zone) ? HINTS_ZONES : HINTS_NONE;
 }
 
 static enum poise_admin admin_of(const struct kube_endpoint *e)
@@ -151,13 +179,17 @@ static enum poise_admin admin_of(const struct kube_endpoint *e)
 void targets_of(const struct kube_entry *e, const struct kube_port *port, __u8 family, bool local,
 		const char *zone, struct targets *out)
 {
+	enum hints hints = HINTS_NONE;
 	struct candidates c = {0};
-	bool hints;
 
 	gather(&c, e, port, family);
 	unite(&c);
-	hints = !local && hints_count(&c, zone);
-	*out = (struct targets){.target = memory_alloc(c.n * sizeof(*out->target))};
+	if (!local)
+		hints = hints_of(&c, zone);
+	*out = (struct targets){
+		.target = memory_alloc(c.n * sizeof(*out->target)),
+		.seen = c.n,
+	};
 	for (size_t i = 0; i < c.n; i++) {
 		const struct candidate *k = &c.at[i];
 		enum poise_admin admin = admin_of(k->e);
@@ -165,7 +197,7 @@ void targets_of(const struct kube_entry *e, const struct kube_port *port, __u8 f
 		out->anywhere |= admin != POISE_DISABLED;
 		if (local && !(k->e->is & KUBE_LOCAL))
 			continue;
-		if (hints && admin == POISE_ENABLED && !kube_slice_hints(k->slice, k->e, zone))
+		if (admin == POISE_ENABLED && !is_for_us(k, hints, zone))
 			continue;
 		out->target[out->n++] = (struct target){
 			.addr = k->e->addr,

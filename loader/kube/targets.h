@@ -26,6 +26,7 @@ struct target {
 struct targets {
 	struct target *target; /* by address, then port; none twice */
 	size_t n;
+	size_t seen;   /* endpoints that were looked at for that */
 	bool anywhere; /* an endpoint on some node may take new flows */
 };
 

@@ -78,13 +78,16 @@ static struct json_object *random_endpoint(void)
 		"{\"ready\":false,\"serving\":true,\"terminating\":true}",
 		"{\"ready\":false,\"serving\":false,\"terminating\":true}",
 		"{\"ready\":false}"};
+	static const char *const hints[] = {"", "", ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}",
+					    ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}",
+					    ",\"hints\":{\"forNodes\":[{\"name\":\"node-a\"}],"
+					    "\"forZones\":[{\"name\":\"z1\"}]}"};
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "{\"addresses\":[\"10.1.0.%u\"],\"nodeName\":\"node-%c\",\"conditions\":%s,"
 		 "\"targetRef\":{\"kind\":\"Pod\",\"name\":\"p%u\"}%s}",
-		 chance(8), "ab"[chance(2)], states[chance(6)], chance(4),
-		 chance(2) ? ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}" : "");
+		 chance(8), "ab"[chance(2)], states[chance(6)], chance(4), hints[chance(5)]);
 	return json_tokener_parse(text);
 }
 

@@ -342,7 +342,10 @@ Test(kube_object, slice)
 		      "{'addresses': ['10.0.0.1', '10.0.0.2'], 'nodeName': 'node-a',"
 		      "'targetRef': {'kind': 'Pod', 'name': 'p', 'uid': 'x'},"
 		      "'hints': {'forZones': [{'name': 'z1'}, {'name': 'z2'}]}},"
-		      "{'addresses': ['10.0.0.3'], 'nodeName': 'node-b', 'hints': null}]");
+		      "{'addresses': ['10.0.0.3'], 'nodeName': 'node-b', 'hints': null},"
+		      "{'addresses': ['10.0.0.4'], 'hints': {'forNodes': [{'name': 'node-b'}]}},"
+		      "{'addresses': ['10.0.0.5'], 'hints': {'forNodes': [{'name': 'node-b'}, "
+		      "{'name': 'node-a'}], 'forZones': [{'name': 'z2'}]}}]");
 
 	cr_assert_str_eq(faults(&s->o), "");
 	cr_expect_str_eq(s->service, "web");
@@ -350,7 +353,7 @@ Test(kube_object, slice)
 	cr_expect_str_eq(s->port[0].name, "http");
 	cr_expect_str_eq(s->port[1].name, "");
 	cr_expect_eq(s->port[1].proto, IPPROTO_UDP);
-	cr_assert_eq(s->endpoints, 2);
+	cr_assert_eq(s->endpoints, 4);
 	cr_expect(is(&s->endpoint[0].addr, "10.0.0.1"));
 	cr_expect_eq(s->endpoint[0].is, KUBE_READY | KUBE_SERVING | KUBE_LOCAL);
 	cr_expect_neq(s->endpoint[0].pod, 0);
@@ -360,6 +363,9 @@ Test(kube_object, slice)
 	cr_expect_eq(s->endpoint[1].is, KUBE_READY | KUBE_SERVING);
 	cr_expect_eq(s->endpoint[1].pod, 0);
 	cr_expect_not(kube_slice_hints(s, &s->endpoint[1], "z1"));
+	cr_expect_eq(s->endpoint[2].is, KUBE_READY | KUBE_SERVING | KUBE_FOR_NODES);
+	cr_expect_eq(s->endpoint[3].is, KUBE_READY | KUBE_SERVING | KUBE_FOR_NODES | KUBE_FOR_OURS);
+	cr_expect(kube_slice_hints(s, &s->endpoint[3], "z2"));
 	done(&s->o);
 }
 
@@ -419,6 +425,9 @@ Test(kube_object, slice_faults)
 		{"'endpoints': [{'addresses': ['10.0.0.1'], 'targetRef': 3}]",
 		 "endpoints[0].targetRef", 1},
 		{"'endpoints': [{'addresses': ['10.0.0.1'], 'hints': {'forZones': [{}]}}]", "", 1},
+		{"'endpoints': [{'addresses': ['10.0.0.1'], 'hints': {'forNodes': [{}]}}]", "", 1},
+		{"'endpoints': [{'addresses': ['10.0.0.1'], 'hints': {'forNodes': 'node-a'}}]",
+		 "endpoints[0].hints.forNodes", 1},
 		{"'endpoints': [{'addresses': ['255.255.255.255']}]", "endpoints[0].addresses[0]",
 		 0},
 		{"'ports': [{'port': null}]", "", 0},
