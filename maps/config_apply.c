@@ -164,6 +164,17 @@ static int apply_member(struct applier *a, struct config_service *svc,
 	return 0;
 }
 
+/* One that is there already. Returns whether it changed. */
+static bool keep_listener(const struct applier *a, struct poise_listener_conf *l,
+			  const struct poise_listener_conf *want)
+{
+	bool changed = l->alone != want->alone;
+
+	l->owner = a->owner;
+	l->alone = want->alone;
+	return changed;
+}
+
 static int apply_service(struct applier *a, const struct config_service *want, bool *changed)
 {
 	struct config_service *svc = config_service_named(a->work, want->conf.name);
@@ -173,7 +184,8 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 		int at = config_listener_at(svc, &want->conf.listener[i]);
 
 		if (at >= 0) {
-			svc->conf.listener[at].owner = a->owner;
+			*changed |=
+				keep_listener(a, &svc->conf.listener[at], &want->conf.listener[i]);
 			continue;
 		}
 		if (config_listen(a->work, svc, &want->conf.listener[i], a->err))

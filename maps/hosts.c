@@ -3,7 +3,7 @@
  * A hash with open addressing, never more than half full.
  *
  * An address is answered for if all that is known says that it is not the host's own: the notes in
- * the records of its listeners, and of its claim.
+ * the records of its listeners, and of its claim; and if anybody means all of it, not only a port.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,12 @@ static void note_own(struct host *host, __u8 own)
 
 void hosts_add(struct hosts *h, const struct poise_listener_conf *l, __u32 service)
 {
+	struct host *host;
+
 	add(h, hosts_key(l), service)->wanted = true;
-	note_own(add(h, hosts_address(&l->addr), service), l->own);
+	host = add(h, hosts_address(&l->addr), service);
+	note_own(host, l->own);
+	host->meant |= !l->alone;
 }
 
 void hosts_add_address(struct hosts *h, const union poise_addr *addr)
@@ -139,6 +143,7 @@ static void add_address(struct hosts *h, const struct poise_address_conf *a)
 		return;
 	hosts_add_address(h, &a->addr);
 	note_own(host, a->own);
+	host->meant = true;
 	host->flags = flags_of(host, a);
 }
 
@@ -163,7 +168,8 @@ void hosts_of(const struct instance *i, struct hosts *h)
 	for (size_t n = 0; n < h->slots; n++) {
 		struct host *host = &h->slot[n];
 
-		if (host->key.proto != POISE_PROTO_HOST || host->key.own != POISE_OWN_NOT)
+		if (host->key.proto != POISE_PROTO_HOST || host->key.own != POISE_OWN_NOT ||
+		    !host->meant)
 			continue;
 		host->wanted = true;
 		h->answering++;

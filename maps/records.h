@@ -54,8 +54,9 @@ struct poise_listener_conf {
 	__u16 port; /* network order */
 	__u8 proto;
 	__u8 owner;
-	__u8 own; /* enum poise_own, of the address */
-	__u8 spare[3];
+	__u8 own;   /* enum poise_own, of the address */
+	__u8 alone; /* what else comes to the address is not for us */
+	__u8 spare[2];
 };
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);

@@ -53,6 +53,9 @@ static void listen_on(struct work *w, const struct kube_port *port)
 			.port = htons(place_port(p, port)),
 			.proto = port->proto,
 			.owner = POISE_OWNER_KUBERNETES,
+			/* Whoever may write a Service may name any address as an external one, a
+			 * pod's that comes by here too: its other ports are not his. */
+			.alone = p->kind != PLACE_INGRESS,
 		};
 
 		if (!meant(w->b, p) || !l.port || config_listener_at(w->svc, &l) >= 0)

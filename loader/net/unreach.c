@@ -106,7 +106,10 @@ static int read_there(struct unreach *u, struct poise_error *err)
 	return 0;
 }
 
-/* An address that poise itself keeps on a device is there, or is off it on purpose. */
+/* An address that poise itself keeps on a device is there, or is off it on purpose. And one of a
+ * Kubernetes Service is anybody's word: whoever may write a Service may name any address in the
+ * world, and that node and pods would not get there any more. What the node itself sends to a
+ * Service, kube-proxy takes only behind a routing decision. */
 static void collect(struct unreach *u, const struct config *cfg)
 {
 	for (size_t s = 0; cfg && s < cfg->services; s++)
@@ -114,7 +117,8 @@ static void collect(struct unreach *u, const struct config *cfg)
 			const struct poise_listener_conf *c = &cfg->service[s]->conf.listener[l];
 			const struct config_address *a = config_address_at(cfg, &c->addr);
 
-			if (c->own == POISE_OWN_NOT && (!a || !a->conf.device[0]))
+			if (c->own == POISE_OWN_NOT && c->owner != POISE_OWNER_KUBERNETES &&
+			    (!a || !a->conf.device[0]))
 				add(&u->wanted, &c->addr);
 		}
 	tidy(&u->wanted);

@@ -3,7 +3,7 @@
  * Addresses of services that a router leads here and that this host does not have: what passes on,
  * since nobody balances it or the program is gone, would go back to the router and come again until
  * its TTL is used up. For each such address there is an `unreachable` route, which every other
- * route for the same address goes before.
+ * route for the same address goes before; but for those of Kubernetes Services.
  *
  * The route itself says that it is ours, by protocol and metric, and whose of several instances: so
  * nothing is noted anywhere, whoever was killed when, and nothing else is ever removed.

@@ -55,6 +55,15 @@ static void own(struct config *cfg, unsigned long argument)
 		conf->listener[l].own = (__u8)argument;
 }
 
+/* Of its addresses the service means those ports alone. */
+static void alone(struct config *cfg, unsigned long argument)
+{
+	struct poise_service_conf *conf = &config_service_named(cfg, "web")->conf;
+
+	for (int l = 0; l < conf->listeners; l++)
+		conf->listener[l].alone = (__u8)argument;
+}
+
 struct said {
 	const char *addr, *device;
 	__u8 ping, other_ports, put, own;
@@ -108,6 +117,25 @@ Test(hosts, the_hosts_own_are_the_kernels)
 	store_change(i, own, POISE_OWN_HOST);
 	cr_expect_eq(flags_of(i, ADDR), NOBODY);
 	cr_expect_eq(i->meta->answering + i->meta->refusing, 0);
+	instance_close(i);
+}
+
+/* Where nobody means more than a port, all else is left to the host, unless somebody says what is
+ * to become of it. */
+Test(hosts, ports_alone)
+{
+	static const struct said said = {.addr = ADDR, .device = "", .own = POISE_OWN_NOT};
+	struct instance *i = begin();
+
+	store_change(i, own, POISE_OWN_NOT);
+	store_change(i, alone, true);
+	cr_expect_eq(flags_of(i, ADDR), NOBODY);
+	cr_expect_eq(i->meta->answering + i->meta->refusing, 0);
+	store_change(i, alone, false);
+	cr_expect_eq(flags_of(i, ADDR), POISE_A_ECHO | POISE_A_REFUSE);
+	store_change(i, alone, true);
+	store_change(i, say, (unsigned long)&said);
+	cr_expect_eq(flags_of(i, ADDR), POISE_A_ECHO | POISE_A_REFUSE);
 	instance_close(i);
 }
 
