@@ -171,6 +171,17 @@ static bool same(const struct kube_object *a, const struct kube_object *b)
 	return a->version[0] && !strcmp(a->version, b->version) && !strcmp(a->uid, b->uid);
 }
 
+/* Whether two states of a Node differ in nothing that we read. A kubelet writes into its Node's
+ * status all day: every other change of it would have all Services worked out anew. */
+static bool same_node(const struct kube_object *a, const struct kube_object *b)
+{
+	const struct kube_node *x = (const struct kube_node *)a, *y = (const struct kube_node *)b;
+
+	return a->kind == KUBE_NODE && !strcmp(a->uid, b->uid) && x->excluded == y->excluded &&
+	       x->addrs == y->addrs && !strcmp(x->zone, y->zone) &&
+	       (!x->addrs || !memcmp(x->addr, y->addr, x->addrs * sizeof(*x->addr)));
+}
+
 /* Takes the object over. */
 static void keep(struct kube_cache *c, struct kube_object *o)
 {
@@ -180,6 +191,10 @@ static void keep(struct kube_cache *c, struct kube_object *o)
 	if (h && same(h->object, o)) {
 		h->seen = true;
 		kube_object_free(o);
+		return;
+	}
+	if (h && same_node(h->object, o)) {
+		kube_object_free(put(&c->held[o->kind], o));
 		return;
 	}
 	if (h)

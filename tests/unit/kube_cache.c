@@ -148,6 +148,40 @@ Test(kube_cache, node)
 	cr_expect(kube_cache_node_touched(cache));
 }
 
+static struct json_object *our_node(int version, const char *zone, const char *address)
+{
+	char text[512];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"node-a\",\"uid\":\"u\",\"resourceVersion\":\"%d\","
+		"\"labels\":{\"topology.kubernetes.io/zone\":\"%s\"}},\"status\":{\"addresses\":["
+		"{\"type\":\"InternalIP\",\"address\":\"%s\"}],\"conditions\":[{\"type\":\"Ready\","
+		"\"lastHeartbeatTime\":\"2026-12-01T07:14:%02dZ\"}]}}",
+		version, zone, address, version);
+	return json_tokener_parse(text);
+}
+
+/* The kubelet says every few minutes that it is alive: nothing changes by that. */
+Test(kube_cache, heartbeats_of_the_node)
+{
+	__u64 changes;
+
+	tell(KUBE_NODE, our_node(1, "z1", "10.0.0.1"));
+	kube_cache_settle(cache);
+	changes = kube_cache_changes(cache);
+	tell(KUBE_NODE, our_node(2, "z1", "10.0.0.1"));
+	cr_expect_not(kube_cache_node_touched(cache));
+	cr_expect_eq(kube_cache_changes(cache), changes);
+	cr_expect_str_eq(kube_cache_node(cache)->o.version, "2", "the newest is kept");
+	tell(KUBE_NODE, our_node(3, "z2", "10.0.0.1"));
+	cr_expect(kube_cache_node_touched(cache));
+	kube_cache_settle(cache);
+	tell(KUBE_NODE, our_node(4, "z2", "10.0.0.2"));
+	cr_expect(kube_cache_node_touched(cache));
+	cr_expect_eq(kube_cache_changes(cache), changes + 4);
+}
+
 Test(kube_cache, no_name)
 {
 	tell(KUBE_SERVICE, json_tokener_parse("{\"metadata\":{\"name\":\"b\"}}"));
