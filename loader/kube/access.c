@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,13 @@
 #include <unistd.h>
 
 #include "../../maps/memory.h"
+#include "../../maps/text.h"
 #include "access_priv.h"
 
 #define NAMESPACE_MOST 256 /* bytes of the file; the name in it has at most 63 */
+#define HTTP	       80
+#define HTTPS	       443
+#define PORT_DIGITS    5
 
 static char *read_open(int fd, const char *path, size_t most, size_t *length,
 		       struct poise_error *err)
@@ -57,6 +62,14 @@ char *access_read(const char *path, size_t most, size_t *length, struct poise_er
 
 /* ---- the token --------------------------------------------------------------------------------*/
 
+static void token_free(struct kube_access *a)
+{
+	if (a->token)
+		explicit_bzero(a->token, strlen(a->token));
+	free(a->token);
+	a->token = NULL;
+}
+
 int access_take_token(struct kube_access *a, const char *text, struct poise_error *err)
 {
 	size_t length;
@@ -72,7 +85,7 @@ int access_take_token(struct kube_access *a, const char *text, struct poise_erro
 			return poise_fail(err, POISE_E_BAD_VALUE,
 					  "byte 0x%02x in a token: it cannot stand in a header",
 					  (unsigned char)text[k]);
-	free(a->token);
+	token_free(a);
 	a->token = strndup(text, length);
 	if (!a->token)
 		abort();
@@ -90,6 +103,7 @@ static int token_read(struct kube_access *a, const struct stat *st, struct poise
 	rc = access_take_token(a, text, err);
 	if (rc < 0)
 		poise_error_about(err, "%s", a->token_file);
+	explicit_bzero(text, length);
 	free(text);
 	if (rc == 0) {
 		a->read.changed = st->st_mtim;
@@ -129,6 +143,38 @@ const char *kube_access_token(struct kube_access *a)
 void kube_access_doubt(struct kube_access *a)
 {
 	memset(&a->read, 0, sizeof(a->read));
+}
+
+/* ---- where it is ------------------------------------------------------------------------------*/
+
+/* 0: it is none. */
+static __u16 port_of(const char *text, bool tls)
+{
+	size_t digits = strspn(text, "0123456789");
+	long port = digits <= PORT_DIGITS ? strtol(text, NULL, 10) : 0;
+
+	if (!digits)
+		return tls ? HTTPS : HTTP;
+	return port <= UINT16_MAX ? (__u16)port : 0;
+}
+
+bool kube_access_where(const char *server, union poise_addr *addr, __u16 *port)
+{
+	const char *host = strstr(server, "://"), *end;
+	bool tls = !strncmp(server, "https:", strlen("https:"));
+	char text[POISE_ADDR_TEXT];
+	bool brackets;
+
+	host = host ? host + strlen("://") : server;
+	brackets = *host == '[';
+	host += brackets;
+	end = host + strcspn(host, brackets ? "]" : ":/");
+	snprintf(text, sizeof(text), "%.*s", (int)(end - host), host);
+	if (poise_parse_addr(text, addr, NULL))
+		return false;
+	end += *end == ']';
+	*port = port_of(end + (*end == ':'), tls);
+	return *port;
 }
 
 /* ---- a pod's ----------------------------------------------------------------------------------*/
@@ -224,6 +270,6 @@ void kube_access_free(struct kube_access *a)
 	pem_free(&a->cert);
 	pem_free(&a->key);
 	free(a->token_file);
-	free(a->token);
+	token_free(a);
 	free(a);
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "../../maps/abi.h"
 #include "../../maps/error.h"
 
 /* Where a pod finds its service account: token, ca.crt, namespace. */
@@ -49,6 +50,9 @@ struct kube_access *kube_access_file(const char *path, struct poise_error *err);
 struct kube_access *kube_access_parse(const char *path, const char *text, size_t length,
 				      struct poise_error *err);
 void kube_access_free(struct kube_access *a);
+
+/* Where a server is by its URL, if its host is an address. port: host order. */
+bool kube_access_where(const char *server, union poise_addr *addr, __u16 *port);
 
 /* The token as it is now, valid until the next call; NULL: there is none, a certificate speaks for
  * us. A file that cannot be read any more leaves the token as it was. */

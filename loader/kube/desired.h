@@ -30,6 +30,10 @@ struct kube_options {
 	bool no_node_ports;   /* NodePorts are not served */
 	bool no_external_ips; /* externalIPs are not served */
 	const char *claim;    /* a device that ingress addresses are put on; NULL: none */
+	/* Where we reach the API server, if that is an address: it is given to no Service and put
+	 * on no device, and served only with a warning. */
+	union poise_addr server;
+	__u16 server_port; /* host order; 0: it is none */
 	/* Addresses that NodePorts are served on; none: those of our Node. */
 	const union poise_addr *node;
 	size_t nodes;

@@ -32,7 +32,8 @@ enum kube_kind {
 	R(POOL_OUTSIDE, "AddressNotInPool") /* asked for, as the next: pool.h */                   \
 	R(POOL_TAKEN, "AddressTaken")	    /* another has it, or nobody may */                    \
 	R(POOL_FAMILY, "AddressFamilyMissing")	  /* of the pool, or of the Service */             \
-	R(POOL_EXHAUSTED, "AddressPoolExhausted") /* none is free */
+	R(POOL_EXHAUSTED, "AddressPoolExhausted") /* none is free */                               \
+	R(SERVER, "APIServerAddress")		  /* where we reach the API server */
 
 enum kube_reason {
 #define KUBE_REASON_ENUM(sym, word) KUBE_R_##sym,

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loader/log.h"
 #include "maps/clock.h"
 #include "maps/memory.h"
+#include "maps/text.h"
 
 #define TURN_MS 1000 /* the longest wait: a sign of life */
 
@@ -185,6 +187,25 @@ static void kube_free(struct kube *k)
 	free(k);
 }
 
+/* What a kubeconfig may say, and somebody should know that it does. */
+static void tell_risks(const struct kube_access *a)
+{
+	union poise_addr addr;
+	__u16 port;
+
+	if (a->insecure)
+		log_line(LOG_LEVEL_WARNING,
+			 "kubernetes: %s may be anybody: insecure-skip-tls-verify; whoever stands "
+			 "in its place learns our token and says what is served",
+			 a->server);
+	else if (!strncmp(a->server, "http://", strlen("http://")) &&
+		 !(kube_access_where(a->server, &addr, &port) && poise_addr_is_loopback(&addr)))
+		log_line(LOG_LEVEL_WARNING,
+			 "kubernetes: %s is asked without TLS: whoever is on the way learns our "
+			 "token and says what is served",
+			 a->server);
+}
+
 static int open_others(struct kube *k, const struct instance_where *where, struct poise_error *err)
 {
 	const struct kube_settings *s = &k->settings;
@@ -196,7 +217,6 @@ static int open_others(struct kube *k, const struct instance_where *where, struc
 					.name_space = k->access->name_space,
 					.node = k->node,
 					.instance = where->name,
-					.server = k->access->server,
 					.pool = s->pool ? &k->pool : NULL,
 				},
 				err);
@@ -216,6 +236,7 @@ static int kube_open(struct kube *k, const struct instance_where *where, struct 
 		s->kubeconfig ? kube_access_file(s->kubeconfig, err) : kube_access_pod(NULL, err);
 	if (!k->access || instance_open(&k->instance, where, err) < 0)
 		return -1;
+	tell_risks(k->access);
 	k->http = kube_http_new(k->access);
 	k->cache = kube_cache_new(k->node);
 	for (int kind = 0; kind < KUBE_KINDS; kind++)
@@ -229,6 +250,9 @@ static int kube_open(struct kube *k, const struct instance_where *where, struct 
 		.no_external_ips = s->no_external_ips,
 		.claim = s->claim,
 	};
+	if (!kube_access_where(k->access->server, &k->apply.options.server,
+			       &k->apply.options.server_port))
+		k->apply.options.server_port = 0;
 	if (s->node_ports &&
 	    kube_node_ports(&k->apply.options, s->node_ports, k->node_ports, err) < 0)
 		return -1;

@@ -29,6 +29,7 @@ struct kube_state {
 	struct poise_cluster now;
 	__u64 lost; /* ms: the API server has not been heard since; 0: it is */
 	__u64 next; /* ms: to be told again */
+	bool nodeless;
 };
 
 struct kube {

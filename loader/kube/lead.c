@@ -15,7 +15,6 @@
 #include "maps/clock.h"
 #include "maps/instance.h"
 #include "maps/memory.h"
-#include "maps/text.h"
 #include "publish.h"
 
 #define END_MS	    1000  /* for giving the Lease up: others can wait for its end as well */
@@ -96,20 +95,6 @@ static void publish(struct kube_lead *l, const struct kube_service *s,
 				     });
 }
 
-/* The host of a URL, if it is an address. */
-static bool server_address(const char *url, union poise_addr *addr)
-{
-	const char *host = strstr(url, "://");
-	char text[POISE_ADDR_TEXT];
-	bool brackets;
-
-	host = host ? host + strlen("://") : url;
-	brackets = *host == '[';
-	host += brackets;
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(host, brackets ? "]" : ":/"), host);
-	return !poise_parse_addr(text, addr, NULL);
-}
-
 /* Addresses that are no Service's: our Node's, and the API server's, the way to which must not
  * lead here. To be freed. */
 static union poise_addr *reserve(const struct kube_lead *l, size_t *n)
@@ -120,7 +105,8 @@ static union poise_addr *reserve(const struct kube_lead *l, size_t *n)
 
 	for (*n = 0; *n < of_node; ++*n)
 		list[*n] = node->addr[*n];
-	*n += server_address(l->settings.server, &list[*n]);
+	if (l->options->server_port)
+		list[(*n)++] = l->options->server;
 	return list;
 }
 

@@ -17,7 +17,6 @@ struct kube_lead_settings {
 	const char *name_space; /* where the Lease is */
 	const char *node;	/* who we are */
 	const char *instance;
-	const char *server; /* URL of the API server: its address is no Service's */
 	/* NULL: no address is given, and those that were are taken back. */
 	const struct kube_pool *pool;
 };

@@ -3,6 +3,7 @@
  * What one Service asks for; see plan.h. Here is which of its ports and addresses make a poise
  * service together, and what that is called.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@
 #define HASH_DIGITS 16
 #define LONG_NAME   256 /* three labels of 63 with what is between and behind */
 
+/* Endpoints of all its ports that are looked at for one Service: ten ports of a hundred thousand. A
+ * thousand ports of as many would keep the others waiting for minutes. */
+#define ENDPOINTS_MOST (1u << 20)
+
 struct planner {
 	const struct kube_cache *c;
 	const struct kube_options *o;
@@ -23,8 +28,9 @@ struct planner {
 	struct plan *out;
 	struct places places;
 	const struct kube_port **port; /* those of TCP and UDP */
-	struct targets *targets;       /* of each, in the family under way */
 	size_t ports;
+	struct targets *targets; /* of the first so many of them, in the family under way */
+	size_t within;
 	size_t members; /* of all its poise services until now */
 };
 
@@ -100,7 +106,7 @@ static bool agree(const struct planner *p, const struct build *b)
 	const struct kube_port *first = NULL;
 	size_t listeners = 0, of = 0;
 
-	for (size_t i = 0; i < p->ports; i++) {
+	for (size_t i = 0; i < p->within; i++) {
 		size_t n = build_listeners(b, p->port[i]);
 
 		if (!n)
@@ -139,13 +145,13 @@ static void build(struct planner *p, struct build *b, const struct kube_port **p
 
 static void build_set(struct planner *p, struct build b, bool open)
 {
-	const struct kube_port **port = memory_alloc((p->ports + 1) * sizeof(*port));
+	const struct kube_port **port = memory_alloc((p->within + 1) * sizeof(*port));
 	bool together = agree(p, &b);
 	char name[POISE_NAME_MAX];
 	size_t n = 0, first = 0;
 
 	b.name = name;
-	for (size_t i = 0; i < p->ports; i++) {
+	for (size_t i = 0; i < p->within; i++) {
 		if (!build_listeners(&b, p->port[i]))
 			continue;
 		if (!n)
@@ -163,23 +169,46 @@ static void build_set(struct planner *p, struct build b, bool open)
 	free(port);
 }
 
-static void build_family(struct planner *p, __u8 family)
+/* Where each port leads, as long as that is no endless work. */
+static void find_targets(struct planner *p, __u8 family)
 {
 	const struct kube_node *node = kube_cache_node(p->c);
+	const struct kube_about about = plan_about(p->e);
+	struct targets *t = p->targets;
+	char field[32];
+	size_t seen = 0;
+
+	for (p->within = 0; p->within < p->ports; p->within++, t++) {
+		const struct kube_port *port = p->port[p->within];
+
+		targets_of(p->e, port, family, p->e->service->local, node ? node->zone : "", t);
+		seen += t->seen;
+		if (seen <= ENDPOINTS_MOST)
+			continue;
+		targets_free(t);
+		snprintf(field, sizeof(field), "spec.ports[%u]", port->at);
+		kube_find(&p->out->findings, &about, KUBE_R_FULL, field,
+			  "not served, nor those behind it: the ports of a Service have at most "
+			  "%u endpoints together, of all nodes",
+			  ENDPOINTS_MOST);
+		return;
+	}
+}
+
+static void build_family(struct planner *p, __u8 family)
+{
 	const struct kube_service *s = p->e->service;
 	const __u8 all = 1 << PLACE_INGRESS | 1 << PLACE_EXTERNAL | 1 << PLACE_NODE;
 	struct build b = {.e = p->e, .places = &p->places, .family = family};
 
-	for (size_t i = 0; i < p->ports; i++)
-		targets_of(p->e, p->port[i], family, s->local, node ? node->zone : "",
-			   &p->targets[i]);
+	find_targets(p, family);
 	b.kinds = s->ranged ? 1 << PLACE_INGRESS : all;
 	build_set(p, b, false);
 	if (s->ranged) {
 		b.kinds = all & ~(1 << PLACE_INGRESS);
 		build_set(p, b, true);
 	}
-	for (size_t i = 0; i < p->ports; i++)
+	for (size_t i = 0; i < p->within; i++)
 		targets_free(&p->targets[i]);
 }
 
@@ -200,11 +229,56 @@ static void find_faults(const struct kube_entry *e, struct kube_findings *out)
 			  KUBE_AFFINITY_MOST);
 }
 
+static bool is_server(const struct kube_options *o, const struct place *place)
+{
+	return o->server_port && !poise_addr_cmp(&place->addr, &o->server);
+}
+
+/* The way to the API server must not depend on what it tells us: should what is behind it there go
+ * wrong, we could not be told otherwise. It may be meant, as where we are the balancer in front of
+ * it, so it is served. */
+static void find_server(struct planner *p)
+{
+	const struct kube_about about = plan_about(p->e);
+	char field[32], text[POISE_ADDR_TEXT];
+
+	for (size_t i = 0; i < p->places.n; i++) {
+		const struct place *place = &p->places.place[i];
+
+		for (size_t k = 0; k < p->ports && is_server(p->o, place); k++) {
+			if (p->port[k]->proto != IPPROTO_TCP ||
+			    place_port(place, p->port[k]) != p->o->server_port)
+				continue;
+			snprintf(field, sizeof(field), "spec.ports[%u]", p->port[k]->at);
+			kube_find(&p->out->findings, &about, KUBE_R_SERVER, field,
+				  "served at %s port %u, where this node reaches the API server: "
+				  "if that fails there, nothing that is changed will be known",
+				  poise_format_addr(&place->addr, text, sizeof(text)),
+				  p->o->server_port);
+		}
+	}
+}
+
+/* On a device of ours, the API server's address would lead nowhere else any more. */
+static bool may_claim(struct planner *p, const struct place *place)
+{
+	const struct kube_about about = plan_about(p->e);
+	char text[POISE_ADDR_TEXT];
+
+	if (place->kind != PLACE_INGRESS || !is_server(p->o, place))
+		return place->kind == PLACE_INGRESS;
+	if (p->o->claim)
+		kube_find(&p->out->findings, &about, KUBE_R_SERVER, "status.loadBalancer.ingress",
+			  "%s is not put on %s: this node reaches the API server by it",
+			  poise_format_addr(&place->addr, text, sizeof(text)), p->o->claim);
+	return false;
+}
+
 static void claim(struct planner *p)
 {
 	p->out->claim = memory_alloc((p->places.n + 1) * sizeof(*p->out->claim));
 	for (size_t i = 0; i < p->places.n; i++)
-		if (p->places.place[i].kind == PLACE_INGRESS)
+		if (may_claim(p, &p->places.place[i]))
 			p->out->claim[p->out->claims++] = p->places.place[i].addr;
 }
 
@@ -231,6 +305,7 @@ void plan_make(const struct kube_cache *c, const struct kube_options *o, const s
 			if (s->port[i].proto)
 				p.port[p.ports++] = &s->port[i];
 		find_faults(e, &out->findings);
+		find_server(&p);
 		build_family(&p, KUBE_IPV4);
 		build_family(&p, KUBE_IPV6);
 		claim(&p);

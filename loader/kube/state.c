@@ -61,6 +61,22 @@ static void tell_change(const struct kube *k, __u32 state, const struct poise_er
 			 text);
 }
 
+/* All is known, and our Node is not in it. With a wrong name nothing fails: no NodePort is served,
+ * and under policy Local nobody. */
+static bool is_nodeless(const struct kube *k)
+{
+	return kube_cache_whole(k->cache) && !kube_cache_node(k->cache);
+}
+
+static const char *nodeless_text(const struct kube *k, char *buf, size_t size)
+{
+	snprintf(buf, size,
+		 "the cluster has no Node %s: neither addresses nor labels of this node are "
+		 "known, nor which pods it has; is --node-name right?",
+		 k->node);
+	return buf;
+}
+
 static void count(const struct kube *k, struct poise_cluster *c)
 {
 	size_t n;
@@ -86,6 +102,8 @@ static void say_faults(const struct kube *k, struct poise_cluster *c)
 	c->error[0] = c->finding[0] = '\0';
 	if (err)
 		poise_error_text(err, c->error, sizeof(c->error));
+	else if (k->state.nodeless)
+		nodeless_text(k, c->error, sizeof(c->error));
 	c->findings = d ? (__u32)d->findings.n : 0;
 	if (c->findings)
 		kube_finding_text(&d->findings.finding[0], c->finding, sizeof(c->finding));
@@ -94,8 +112,13 @@ static void say_faults(const struct kube *k, struct poise_cluster *c)
 __u32 kube_state_tick(struct kube *k, __u64 now)
 {
 	struct kube_state *s = &k->state;
+	bool nodeless = is_nodeless(k);
 	__u32 state = judge(k, now);
+	char text[POISE_CLUSTER_TEXT];
 
+	if (nodeless && !s->nodeless)
+		log_line(LOG_LEVEL_WARNING, "kubernetes: %s", nodeless_text(k, text, sizeof(text)));
+	s->nodeless = nodeless;
 	if (state == s->now.state && now < s->next)
 		return (__u32)(s->next - now);
 	if (state != s->now.state) {

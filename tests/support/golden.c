@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "loader/kube/access.h"
 #include "maps/memory.h"
 #include "maps/text.h"
 
@@ -79,6 +80,9 @@ static void take_line(struct golden *g, char *line)
 	} else if (!strcmp(word, "claim")) {
 		snprintf(g->claim, sizeof(g->claim), "%s", line);
 		g->options.claim = g->claim;
+	} else if (!strcmp(word, "server")) {
+		cr_assert(kube_access_where(line, &g->options.server, &g->options.server_port),
+			  "%s: %s", g->name, line);
 	} else if (!strcmp(word, "node-ports")) {
 		cr_assert_eq(kube_node_ports(&g->options, line, g->node, NULL), 0, "%s: %s",
 			     g->name, line);

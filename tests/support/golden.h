@@ -5,7 +5,7 @@
  * `poise save` prints it, then findings and healthCheckNodePorts as comments. Our node is node-a.
  * Optional are live.yaml, what others have configured here, and options, a line each:
  *
- *   classless | no-external-ips | claim DEVICE | node-ports ADDRESSES
+ *   classless | no-external-ips | claim DEVICE | node-ports ADDRESSES | server URL
  */
 #ifndef POISE_TEST_GOLDEN_H
 #define POISE_TEST_GOLDEN_H

@@ -13,6 +13,7 @@
 
 #include "loader/kube/access.h"
 #include "loader/kube/base64.h"
+#include "maps/text.h"
 #include "tests/support/longest.h"
 
 static char dir[] = "/tmp/poise-kube-XXXXXX";
@@ -57,6 +58,37 @@ static void replace(const char *name, const char *text)
 	put("new", text);
 	snprintf(to, sizeof(to), "%s", path(name));
 	cr_assert_eq(rename(path("new"), to), 0);
+}
+
+Test(kube_access, where)
+{
+	static const struct {
+		const char *server, *addr;
+		__u16 port; /* 0: it is not known */
+	} urls[] = {
+		{"https://10.96.0.1:443", "10.96.0.1", 443},
+		{"https://10.96.0.1", "10.96.0.1", 443},
+		{"http://10.96.0.1/api", "10.96.0.1", 80},
+		{"https://[2001:db8::1]:6443", "2001:db8::1", 6443},
+		{"https://[2001:db8::1]/at/last", "2001:db8::1", 443},
+		{"https://api.example.net:6443", NULL, 0},
+		{"https://10.96.0.1:65536", NULL, 0},
+		{"https://10.96.0.1:123456789012345678901", NULL, 0},
+		{"https://", NULL, 0},
+	};
+	char text[POISE_ADDR_TEXT];
+
+	for (size_t k = 0; k < sizeof(urls) / sizeof(urls[0]); k++) {
+		union poise_addr addr;
+		__u16 port;
+		bool known = kube_access_where(urls[k].server, &addr, &port);
+
+		cr_expect_eq(known, urls[k].addr != NULL, "%s", urls[k].server);
+		if (!known || !urls[k].addr)
+			continue;
+		cr_expect_str_eq(poise_format_addr(&addr, text, sizeof(text)), urls[k].addr);
+		cr_expect_eq(port, urls[k].port, "%s: %u", urls[k].server, port);
+	}
 }
 
 #define HEAD                                                                                       \

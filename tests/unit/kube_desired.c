@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maps/text.h"
 #include "tests/support/golden.h"
 #include "tests/support/world.h"
 
@@ -49,6 +50,83 @@ Test(kube_desired, golden)
 		golden_close(&g);
 	}
 	golden_names_free(names);
+}
+
+/* ---- bounds -----------------------------------------------------------------------------------*/
+
+#define PORTS	  700
+#define SLICES	  2 /* of a thousand endpoints: in all ports more than are looked at */
+#define ENDPOINTS 1000
+
+static struct json_object *port_of(int n, const char *more)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"name\":\"p%d\",\"port\":%d%s}", n, n, more);
+	return json_tokener_parse(text);
+}
+
+static void tell(struct kube_cache *c, enum kube_kind kind, struct json_object *o)
+{
+	kube_cache_object(c, kind, o);
+	json_object_put(o);
+}
+
+static struct json_object *wide_service(void)
+{
+	struct json_object *ports = json_object_new_array();
+	struct json_object *o = json_tokener_parse(
+		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"wide\"},\"spec\":{\"type\":"
+		"\"ClusterIP\",\"externalIPs\":[\"198.51.100.1\"],\"externalTrafficPolicy\":"
+		"\"Local\"}}");
+
+	for (int n = 1; n <= PORTS; n++)
+		json_object_array_add(ports, port_of(n, ",\"targetPort\":8080"));
+	json_object_object_add(json_object_object_get(o, "spec"), "ports", ports);
+	return o;
+}
+
+static struct json_object *wide_slice(int slice)
+{
+	struct json_object *ports = json_object_new_array(), *list = json_object_new_array(), *o;
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"namespace\":\"a\",\"name\":\"wide-%d\",\"labels\":{"
+		 "\"kubernetes.io/service-name\":\"wide\"}},\"addressType\":\"IPv4\"}",
+		 slice);
+	o = json_tokener_parse(text);
+	for (int n = 1; n <= PORTS; n++)
+		json_object_array_add(ports, port_of(n, ""));
+	for (int n = 0; n < ENDPOINTS; n++) {
+		snprintf(text, sizeof(text), "{\"addresses\":[\"10.%d.%d.%d\"]}", slice, n / 200,
+			 n % 200 + 1);
+		json_object_array_add(list, json_tokener_parse(text));
+	}
+	json_object_object_add(o, "ports", ports);
+	json_object_object_add(o, "endpoints", list);
+	return o;
+}
+
+/* A Service that is too much work is served in part, and says so. */
+Test(kube_desired, work_for_one_service_is_bounded)
+{
+	static const struct kube_options options;
+	struct kube_cache *c = kube_cache_new(GOLDEN_NODE);
+	struct kube_desired *d;
+	bool told = false;
+
+	tell(c, KUBE_SERVICE, wide_service());
+	for (int slice = 0; slice < SLICES; slice++)
+		tell(c, KUBE_SLICE, wide_slice(slice));
+	d = kube_desired(c, &options, NULL);
+	for (size_t k = 0; k < d->findings.n; k++)
+		told |= strstr(d->findings.finding[k].message, "endpoints together") != NULL;
+	cr_expect(told);
+	cr_expect_gt(d->cfg->services, PORTS / 2);
+	cr_expect_lt(d->cfg->services, PORTS);
+	kube_desired_free(d);
+	kube_cache_free(c);
 }
 
 /* ---- neither order nor history matters --------------------------------------------------------*/
@@ -116,6 +194,51 @@ Test(kube_desired, any_history)
 		     "nothing is left");
 	kube_desired_free(d);
 	kube_cache_free(c);
+}
+
+/* ---- external IPs -----------------------------------------------------------------------------*/
+
+/* How many services that changed. */
+static unsigned int applied(struct config *live, const struct kube_desired *d)
+{
+	struct config_summary sum = {0};
+	struct poise_error err = {0};
+
+	cr_assert_eq(config_apply_as(live, d->cfg, POISE_OWNER_KUBERNETES, CONFIG_APPLY_EMPTY, &sum,
+				     &err),
+		     0, "%s: %s", err.object, err.message);
+	return sum.services_added + sum.services_changed;
+}
+
+/* Anybody may name any address there: no more of it than the Service's ports is taken. */
+Test(kube_desired, of_external_ips_the_ports_alone)
+{
+	struct kube_cache *c = kube_cache_new(GOLDEN_NODE);
+	struct config *live = config_new();
+	char text[POISE_ADDR_TEXT];
+	struct kube_desired *d;
+	int external = 0;
+	struct golden g;
+
+	golden_open(&g, "claim");
+	golden_list(&g, c);
+	d = kube_desired(c, &g.options, NULL);
+	cr_assert_eq(applied(live, d), 1);
+	cr_assert_eq(applied(live, d), 0);
+	for (int l = 0; l < (int)live->service[0]->conf.listeners; l++) {
+		struct poise_listener_conf *at = &live->service[0]->conf.listener[l];
+
+		poise_format_addr(&at->addr, text, sizeof(text));
+		cr_expect_eq(at->alone, !strcmp(text, "198.51.100.7"), "%s", text);
+		external += at->alone;
+		at->alone = 0;
+	}
+	cr_expect_eq(external, 1);
+	cr_expect_eq(applied(live, d), 1, "that is a change, too");
+	config_free(live);
+	kube_desired_free(d);
+	kube_cache_free(c);
+	golden_close(&g);
 }
 
 /* ---- what need not be worked out anew ---------------------------------------------------------*/
