@@ -80,12 +80,29 @@ static int set(enum option_scope scope, const char *key, void *obj, const char *
 	return o ? option_set(o, obj, value, err) : -1;
 }
 
-int annotate_note(const struct kube_note *note, struct config_service *svc, struct poise_error *err)
+/* What is within the bounds of the option may be beyond those of a Service. */
+static int within(const struct kube_note *note, const struct config_service *svc,
+		  struct poise_error *err)
+{
+	const struct poise_health_conf *h = &svc->conf.health;
+
+	if (svc->conf.table_size > KUBE_TABLE_MOST)
+		return poise_fail(
+			err, POISE_E_BAD_VALUE,
+			"%s %s: at most %u by annotation, for all Services share the room",
+			note->key, note->value, KUBE_TABLE_MOST);
+	if (h->interval < KUBE_CHECK_LEAST || h->fast_interval < KUBE_CHECK_LEAST)
+		return poise_fail(err, POISE_E_BAD_VALUE,
+				  "%s %s: at least %u ms by annotation, for all Services share the "
+				  "checker",
+				  note->key, note->value, KUBE_CHECK_LEAST);
+	return 0;
+}
+
+static int take(const struct kube_note *note, struct config_service *svc, struct poise_error *err)
 {
 	static const char health[] = "health", dash[] = "health-";
 
-	if (!strcmp(note->key, KUBE_WANTED) || !strcmp(note->key, KUBE_SHARE))
-		return 0;
 	if (!strncmp(note->key, dash, strlen(dash)))
 		return set(OPTION_HEALTH, note->key + strlen(dash), &svc->conf.health, note->value,
 			   err);
@@ -94,4 +111,21 @@ int annotate_note(const struct kube_note *note, struct config_service *svc, stru
 	if (!strcmp(note->value, "exec"))
 		return refuse(OPTION_HEALTH, "command", err);
 	return set(OPTION_HEALTH, "type", &svc->conf.health, note->value, err);
+}
+
+int annotate_note(const struct kube_note *note, struct config_service *svc, struct poise_error *err)
+{
+	__u32 table = svc->conf.table_size, interval = svc->conf.health.interval;
+	__u32 fast = svc->conf.health.fast_interval;
+
+	if (!strcmp(note->key, KUBE_WANTED) || !strcmp(note->key, KUBE_SHARE))
+		return 0;
+	if (take(note, svc, err))
+		return -1;
+	if (!within(note, svc, err))
+		return 0;
+	svc->conf.table_size = table;
+	svc->conf.health.interval = interval;
+	svc->conf.health.fast_interval = fast;
+	return -1;
 }

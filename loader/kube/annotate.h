@@ -4,7 +4,8 @@
  * poise.dev/KEY is KEY of a service, poise.dev/health its type of check, poise.dev/health-KEY
  * another key of that; maps/options.c says what there is and what is right, so a new option is one
  * here too. Left out are those that would let whoever may write a Service do more than steer its
- * traffic: run commands on nodes, read their files, or send from others' addresses.
+ * traffic: run commands on nodes, read their files, send from others' addresses, or take what other
+ * Services need.
  */
 #ifndef POISE_KUBE_ANNOTATE_H
 #define POISE_KUBE_ANNOTATE_H
@@ -14,6 +15,10 @@
 
 /* Pods end their drains by being gone, long before this; and until then nobody cuts them short. */
 #define KUBE_DRAIN_MS 3600000u
+
+/* Bounds of what one Service may take of what all share: room for tables, and time for checks. */
+#define KUBE_TABLE_MOST	 65536u /* slots: 512 such tables fit into the default limit */
+#define KUBE_CHECK_LEAST 500u	/* ms between two checks of a backend */
 
 #define KUBE_AFFINITY_MOST 57600u /* seconds: affinity-timeout's greatest */
 
