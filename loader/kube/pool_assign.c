@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who gets which address. Holders of an address hang in a chain of a hash table; the next free
- * address of a family is looked for where the last was found, for none becomes free on the way. So
- * it takes n log n, and a pool of 2^64 addresses no longer than one of ten.
+ * Who gets which address. Holders of an address hang in a chain of a hash table, and so do the
+ * ports that those who share it have there; the next free address of a family is looked for where
+ * the last was found, for none becomes free on the way. So it takes n log n, and a pool of 2^64
+ * addresses no longer than one of ten.
  */
 #include "pool.h"
 
@@ -27,6 +28,13 @@ struct holder {
 	__u32 next;
 };
 
+/* A port of an address that is shared. */
+struct held_port {
+	union poise_addr addr;
+	struct kube_pool_port port;
+	__u32 holder, next;
+};
+
 /* Where the next free address of a family may be. */
 struct cursor {
 	size_t range;
@@ -42,6 +50,9 @@ struct assigning {
 	struct holder *holder;
 	__u32 *head; /* [mask + 1] */
 	__u32 holders, mask;
+	struct held_port *port;
+	__u32 *port_head; /* [port_mask + 1] */
+	__u32 ports, port_mask;
 	struct cursor cursor[FAMILIES];
 	struct kube_findings *findings;
 };
@@ -64,38 +75,63 @@ static __u32 *chain(const struct assigning *a, const union poise_addr *addr)
 	return &a->head[poise_listener_hash(addr, 0, 0) & a->mask];
 }
 
+static __u32 *port_chain(const struct assigning *a, const union poise_addr *addr,
+			 const struct kube_pool_port *p)
+{
+	return &a->port_head[poise_listener_hash(addr, p->port, p->proto) & a->port_mask];
+}
+
+static void hold_ports(struct assigning *a, const union poise_addr *addr,
+		       const struct kube_pool_claim *c, __u32 holder)
+{
+	for (size_t k = 0; k < c->ports; k++) {
+		__u32 *head = port_chain(a, addr, &c->port[k]);
+
+		a->port[a->ports] = (struct held_port){*addr, c->port[k], holder, *head};
+		*head = a->ports++;
+	}
+}
+
 static void hold(struct assigning *a, const union poise_addr *addr, const struct kube_pool_claim *c)
 {
 	__u32 *head = chain(a, addr);
 
+	if (c && c->share)
+		hold_ports(a, addr, c, a->holders);
 	a->holder[a->holders] = (struct holder){*addr, c, *head};
 	*head = a->holders++;
 }
 
-static bool collide(const struct kube_pool_claim *a, const struct kube_pool_claim *b)
+/* Who has a port of the claim at that address already; NULL: nobody. */
+static const struct holder *collision(const struct assigning *a, const union poise_addr *addr,
+				      const struct kube_pool_claim *c)
 {
-	for (size_t k = 0; k < a->ports; k++)
-		for (size_t l = 0; l < b->ports; l++)
-			if (a->port[k].port == b->port[l].port &&
-			    a->port[k].proto == b->port[l].proto)
-				return true;
-	return false;
+	for (size_t k = 0; k < c->ports; k++)
+		for (__u32 n = *port_chain(a, addr, &c->port[k]); n != NONE; n = a->port[n].next) {
+			const struct held_port *h = &a->port[n];
+
+			if (h->port.port == c->port[k].port && h->port.proto == c->port[k].proto &&
+			    !poise_addr_cmp(&h->addr, addr))
+				return &a->holder[h->holder];
+		}
+	return NULL;
 }
 
-static bool shares(const struct kube_pool_claim *a, const struct kube_pool_claim *b)
+static bool says_the_same(const struct kube_pool_claim *a, const struct kube_pool_claim *b)
 {
-	return a->share && b && b->share && !strcmp(a->share, b->share) && !collide(a, b);
+	return a->share && b && b->share && !strcmp(a->share, b->share);
 }
 
-/* A holder that bars a claim from an address; NULL: it may have it. */
+/* A holder that bars a claim from an address; NULL: it may have it. All who have it say the same
+ * word, else they would not. */
 static const struct holder *barrier(const struct assigning *a, const union poise_addr *addr,
 				    const struct kube_pool_claim *c)
 {
 	for (__u32 k = *chain(a, addr); k != NONE; k = a->holder[k].next) {
 		const struct holder *h = &a->holder[k];
 
-		if (!poise_addr_cmp(&h->addr, addr) && !shares(c, h->claim))
-			return h;
+		if (!poise_addr_cmp(&h->addr, addr))
+			return says_the_same(c, h->claim) ? collision(a, addr, c) : h;
 	}
 	return NULL;
 }
@@ -283,16 +319,31 @@ static int by_age(const void *a, const void *b)
 	return order ? order : strcmp(one->about.name, other->about.name);
 }
 
-static void begin(struct assigning *a, struct kube_pool_claim *claim, size_t reserves)
+/* Heads of chains, all NONE, for so many things. */
+static __u32 *heads(size_t things, __u32 *mask)
 {
 	size_t slots = 1;
+	__u32 *head;
 
-	while (slots < FAMILIES * a->claims + reserves)
+	while (slots < things)
 		slots *= 2;
-	a->mask = (__u32)slots - 1;
-	a->head = some(slots, sizeof(*a->head));
-	memset(a->head, 0xff, slots * sizeof(*a->head)); /* NONE */
-	a->holder = some(FAMILIES * a->claims + reserves, sizeof(*a->holder));
+	*mask = (__u32)slots - 1;
+	head = some(slots, sizeof(*head));
+	memset(head, 0xff, slots * sizeof(*head)); /* NONE */
+	return head;
+}
+
+static void begin(struct assigning *a, struct kube_pool_claim *claim, size_t reserves)
+{
+	const size_t holders = FAMILIES * a->claims + reserves;
+	size_t ports = 0;
+
+	for (size_t k = 0; k < a->claims; k++)
+		ports += claim[k].share ? FAMILIES * claim[k].ports : 0;
+	a->head = heads(holders, &a->mask);
+	a->holder = some(holders, sizeof(*a->holder));
+	a->port_head = heads(ports, &a->port_mask);
+	a->port = some(ports, sizeof(*a->port));
 	a->claim = some(a->claims, sizeof(struct kube_pool_claim *));
 	a->alike = some(a->claims, sizeof(struct kube_pool_claim *));
 	for (size_t k = 0; k < a->claims; k++) {
@@ -339,4 +390,6 @@ void kube_pool_assign(const struct kube_pool *p, struct kube_pool_claim *claim, 
 	free(a.alike);
 	free(a.holder);
 	free(a.head);
+	free(a.port);
+	free(a.port_head);
 }

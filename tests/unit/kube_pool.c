@@ -398,6 +398,26 @@ Test(kube_pool, nobody_shares_who_does_not_say_so)
 	cr_assert_str_eq(got(b), "", "both have to");
 }
 
+#define SHARERS 200
+#define EACH	300 /* ports */
+
+/* In no longer than it takes to look at each port once. */
+Test(kube_pool, many_share_one_address)
+{
+	static struct kube_pool_port port[SHARERS * EACH];
+
+	for (size_t k = 0; k < SHARERS * EACH; k++)
+		port[k] = (struct kube_pool_port){(__u16)(k + 1), IPPROTO_TCP};
+	for (size_t n = 0; n < SHARERS; n++)
+		sharing("web", "x", &port[n * EACH])->ports = EACH;
+	sharing("late", "x", &port[SHARERS * EACH - 1]);
+	given("192.0.2.1-192.0.2.9");
+	assign();
+	for (size_t n = 0; n < SHARERS; n++)
+		cr_assert_str_eq(got(&claim[n]), "192.0.2.1");
+	cr_assert_str_eq(got(&claim[SHARERS]), "192.0.2.2", "its port is taken there");
+}
+
 /* ---- all at once ------------------------------------------------------------------------------*/
 
 Test(kube_pool, a_vast_range_takes_no_longer)
