@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "lease.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -120,6 +121,8 @@ static struct json_object *compose(const struct kube_lease *l, __u64 realtime)
 	bool on = is_ours(l);
 	int transitions = json_object_get_int(kube_json_field(was, "leaseTransitions"));
 
+	if (!on && l->seen && transitions < INT_MAX)
+		transitions++;
 	if (!l->seen || json_object_deep_copy(l->seen, &o, NULL))
 		o = fresh(l);
 	since = on && !l->ending ? kube_json_field(was, "acquireTime") : NULL;
@@ -130,8 +133,7 @@ static struct json_object *compose(const struct kube_lease *l, __u64 realtime)
 	json_object_object_add(is, "acquireTime",
 			       since ? json_object_get(since) : micro_time(realtime));
 	json_object_object_add(is, "renewTime", micro_time(realtime));
-	json_object_object_add(is, "leaseTransitions",
-			       json_object_new_int(on || !l->seen ? transitions : transitions + 1));
+	json_object_object_add(is, "leaseTransitions", json_object_new_int(transitions));
 	json_object_object_add(o, "spec", is);
 	return o;
 }

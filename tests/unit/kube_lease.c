@@ -4,6 +4,7 @@
  * loses answers and goes away; and what each says and does, step by step.
  */
 #include <criterion/criterion.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -404,6 +405,17 @@ Test(kube_lease, nonsense_is_survived)
 			json_object_put(body);
 		}
 	cr_assert_fail("it was never tried");
+}
+
+Test(kube_lease, transitions_end_somewhere)
+{
+	turns(&node[0], START);
+	json_object_object_add(kube_json_field(stored, "spec"), "leaseTransitions",
+			       json_object_new_int(INT32_MAX));
+	kube_json_put_text(kube_json_field(stored, "spec"), "holderIdentity", "");
+	turns(&node[1], START);
+	cr_assert(kube_lease_leads(&node[1], START));
+	cr_assert_eq(stored_number("leaseTransitions"), INT32_MAX);
 }
 
 Test(kube_lease, names_that_lead_elsewhere_are_refused)
