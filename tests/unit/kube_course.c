@@ -221,6 +221,43 @@ Test(kube_course, outage_and_return)
 	cr_assert_eq(c.step, KUBE_STEP_LIST);
 }
 
+#define RETURN 2000  /* ms: what changed meanwhile is known so long after its return */
+#define AWAY   60000 /* ms */
+#define ILL    5000  /* ms: then it answers, but with errors */
+
+/* Ends each request that begins before `back` so, at once, from *now on. How many ms after `back`
+ * it asks again. */
+static __u64 asks_again(__u64 *now, __u64 back, struct kube_outcome o)
+{
+	static __u32 any;
+
+	while (*now < back)
+		*now += kube_course_next(&c, &t, &o, any += 2654435769u);
+	return *now - back;
+}
+
+/* An outage of any length, and a server that is ill when it comes back: whatever chance says, it is
+ * asked again so soon that what changed can be known in time. */
+Test(kube_course, what_changed_meanwhile_is_asked_for_in_time)
+{
+	for (__u64 away = 500; away <= AWAY; away += 37) {
+		__u64 now = 0;
+
+		kube_course_begin(&c);
+		watching();
+		next((struct kube_outcome){.end = KUBE_END_CUT, .status = 200, .lasted = 5000});
+		cr_assert_leq(asks_again(&now, away, NO_ANSWER), RETURN / 2, "%llu ms", away);
+		cr_assert_leq(asks_again(&now, now + ILL, STATUS(500)), RETURN / 2, "%llu ms",
+			      away);
+		/* what it was watching from is gone: a list, and no delay before it or after */
+		if (c.step == KUBE_STEP_WATCH)
+			cr_assert_eq(next(ERROR(410)), 0);
+		cr_assert_eq(c.step, KUBE_STEP_LIST);
+		cr_assert_eq(next(GOOD_PAGE), 0);
+		cr_assert_eq(c.step, KUBE_STEP_WATCH);
+	}
+}
+
 /* What a server says that is back is the first of its kind, however long it was away. */
 Test(kube_course, history_that_is_gone_after_an_outage)
 {
