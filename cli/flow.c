@@ -21,13 +21,17 @@ static const char *const states[] = {
 
 /* ---- which flows ------------------------------------------------------------------------------*/
 
-static const char *const filters[] = {"state", "idle"};
+enum filter { BY_STATE, BY_IDLE, BY_SOURCE, FILTERS };
 
-#define FILTERS (sizeof(filters) / sizeof(filters[0]))
+static const char *const filters[] = {"state", "idle", "source"};
 
+/* Or the end. */
 static bool is_filter(const char *word)
 {
-	return !word || !strcmp(word, filters[0]) || !strcmp(word, filters[1]);
+	for (int k = 0; word && k < FILTERS; k++)
+		if (!strcmp(word, filters[k]))
+			return true;
+	return !word;
 }
 
 static int take_names(struct cli *c, struct flow_filter *f)
@@ -68,19 +72,38 @@ static int take_idle(struct cli *c, const char *value, struct flow_filter *f)
 	return 0;
 }
 
-int flow_filter_take(struct cli *c, struct flow_filter *f)
+static int take_source(struct cli *c, const char *value, struct flow_filter *f)
 {
-	const char *word, *value;
-	int k;
+	f->sourced = true;
+	return poise_parse_endpoint(value, &f->source, &f->port, &c->error);
+}
+
+static int take_value(struct cli *c, enum filter k, struct flow_filter *f)
+{
+	static const char *const values[] = {"the state", "the duration of idle",
+					     "the address of source"};
+	const char *value = cli_need(c, values[k]);
+
+	if (!value)
+		return -1;
+	switch (k) {
+	case BY_STATE: return take_state(c, value, f);
+	case BY_IDLE: return take_idle(c, value, f);
+	default: return take_source(c, value, f);
+	}
+}
+
+int flow_filter_take(struct cli *c, struct flow_filter *f, bool source)
+{
+	const char *word;
 
 	if (take_names(c, f))
 		return -1;
 	while ((word = args_take(&c->args))) {
-		k = args_match("word", word, filters, FILTERS, c->abbreviate, &c->error);
-		if (k < 0)
-			return -1;
-		value = cli_need(c, k ? "the duration of idle" : "the state");
-		if (!value || (k ? take_idle(c, value, f) : take_state(c, value, f)))
+		int k = args_match("word", word, filters, source ? FILTERS : BY_SOURCE,
+				   c->abbreviate, &c->error);
+
+		if (k < 0 || take_value(c, (enum filter)k, f))
 			return -1;
 	}
 	return 0;
@@ -88,7 +111,7 @@ int flow_filter_take(struct cli *c, struct flow_filter *f)
 
 bool flow_filter_is_any(const struct flow_filter *f)
 {
-	return !f->service && !f->state && !f->idle;
+	return !f->service && !f->state && !f->idle && !f->sourced;
 }
 
 /* ---- whose ------------------------------------------------------------------------------------*/
@@ -164,10 +187,11 @@ static void print_row(const struct cli *c, const struct flow_columns *w, const c
 		w->backend, cell[1], cell[2], cell[3], cell[4], *cell[5] ? "  " : "", cell[5]);
 }
 
-void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before)
+void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before,
+		       const char *after)
 {
 	print_row(c, w, before,
-		  (const char *const[]){"SERVICE", "BACKEND", "PROTOCOL", "STATE", "IDLE", ""});
+		  (const char *const[]){"SERVICE", "BACKEND", "PROTOCOL", "STATE", "IDLE", after});
 }
 
 static const char *protocol(__u64 word)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * poise flows [SERVICE [BACKEND]] [state S] [idle 5m] [--count]: the flow words, filtered. A word
- * holds no address: it says service, backend, protocol, state and for how long it has been silent.
- * Of mode nat the addresses are known too.
+ * poise flows [SERVICE [BACKEND]] [state S] [idle 5m] [source ADDR] [--count]: the flow words,
+ * filtered. A word holds no address: it says service, backend, protocol, state and for how long it
+ * has been silent. Of modes nat and local the addresses are known too.
  */
+#include <string.h>
+
 #include "flows.h"
+#include "../maps/table.h"
 
 struct listing {
 	const struct cli *c;
@@ -31,6 +34,19 @@ static void print_one(const struct listing *l, const struct flow_owner *owner, _
 	json_item(l->c, l->count, o);
 }
 
+/* Of a flow whose addresses are not known it cannot be told. */
+static bool is_from(const struct listing *l, __u32 slot)
+{
+	const struct flow_filter *f = &l->filter;
+	union poise_addr source;
+	__u16 port;
+
+	if (!slot)
+		return false;
+	port = instance_slot_source(l->c->instance, slot, &source);
+	return !memcmp(&source, &f->source, sizeof(source)) && (!f->port || f->port == port);
+}
+
 static bool one_word(void *ctx, __u64 word, __u32 slot)
 {
 	struct listing *l = ctx;
@@ -40,7 +56,8 @@ static bool one_word(void *ctx, __u64 word, __u32 slot)
 
 	if (!owner.member || (f->service && owner.service != f->service) ||
 	    (f->member && owner.member != f->member) ||
-	    (f->state && POISE_WORD_STATE(word) != f->state) || idle < f->idle)
+	    (f->state && POISE_WORD_STATE(word) != f->state) || idle < f->idle ||
+	    (f->sourced && !is_from(l, slot)))
 		return true;
 	if (!l->c->args.set[OPT_COUNT])
 		print_one(l, &owner, word, idle, slot);
@@ -68,7 +85,8 @@ static void list_text(struct cli *c, struct listing *l)
 {
 	flow_columns_measure(&l->columns, c, l->filter.service);
 	if (!c->args.set[OPT_NO_HEADER] && !c->args.set[OPT_COUNT])
-		flow_print_header(c, &l->columns, "");
+		flow_print_header(c, &l->columns, "",
+				  c->instance->meta->nat_ports ? "CLIENT > ADDRESS by SOURCE" : "");
 	instance_flows_at(c->instance, one_word, l);
 	if (c->args.set[OPT_COUNT])
 		fprintf(c->out, "%llu\n", l->count);
@@ -79,7 +97,7 @@ int cmd_flows(struct cli *c)
 {
 	struct listing l = {.c = c};
 
-	if (cli_read(c) || flow_filter_take(c, &l.filter))
+	if (cli_read(c) || flow_filter_take(c, &l.filter, true))
 		return -1;
 	l.now = instance_stamp_now(c->instance);
 	flow_owners_index(&l.owners, c);

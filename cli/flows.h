@@ -15,10 +15,13 @@ struct flow_filter {
 	const struct config_member *member;
 	unsigned int state; /* enum poise_flow_state */
 	__u32 idle;	    /* silent for so many seconds at least */
+	bool sourced;	    /* its packets to the backend come from ... */
+	__u16 port;	    /* ... this port, network order, 0: any, ... */
+	union poise_addr source;
 };
 
-/* Takes [SERVICE [BACKEND]] [state S] [idle D] up to the end. */
-int flow_filter_take(struct cli *c, struct flow_filter *f);
+/* Takes [SERVICE [BACKEND]] [state S] [idle D], and if so [source ADDR[:PORT]], up to the end. */
+int flow_filter_take(struct cli *c, struct flow_filter *f, bool source);
 bool flow_filter_is_any(const struct flow_filter *f);
 
 /* Whose a word is. member NULL: nobody's, and the sweeper takes it away. */
@@ -46,7 +49,8 @@ struct flow_columns {
 void flow_columns_measure(struct flow_columns *w, const struct cli *c,
 			  const struct config_service *svc);
 /* `before` stands in front, "" for nothing. */
-void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before);
+void flow_print_header(const struct cli *c, const struct flow_columns *w, const char *before,
+		       const char *after);
 void flow_print(const struct cli *c, const struct flow_columns *w, const char *before,
 		const struct flow_owner *owner, __u64 word, __u32 idle, const char *after);
 /* The fields of a word; `o` may have some already. */

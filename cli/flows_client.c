@@ -139,7 +139,7 @@ static int search_text(struct client *s)
 	snprintf(before, sizeof(before), "%-*s  %-*s  ", CLIENT_COLUMN, "CLIENT", CLIENT_COLUMN,
 		 "LISTENER");
 	if (!s->c->args.set[OPT_NO_HEADER])
-		flow_print_header(s->c, &s->columns, before);
+		flow_print_header(s->c, &s->columns, before, "");
 	rc = search_all(s);
 	flow_say_partly(s->c, s->service, NULL);
 	return rc;

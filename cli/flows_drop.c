@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * poise flows drop [SERVICE [BACKEND]] [state S] [idle 5m] | all: forgets recorded flows. Nobody is
- * reset: a flow's next packet is one of an unknown flow.
+ * reset: a flow's next packet is one of an unknown flow. But mode nat: by another port the backend
+ * does not know it.
  */
 #include <string.h>
 
@@ -18,13 +19,27 @@ static int take_filter(struct cli *c, struct flow_filter *f)
 
 	if (all)
 		args_take(&c->args);
-	if (flow_filter_take(c, f))
+	if (flow_filter_take(c, f, false))
 		return -1;
 	if (all && f->service)
 		return cli_usage(c, "all is every service's, %s one's", f->service->conf.name);
 	if (!all && flow_filter_is_any(f))
 		return ask(c);
 	return 0;
+}
+
+/* Is any of them translated, so that its backend knows it by its port alone? */
+static bool has_nat(const struct cli *c, const struct flow_filter *f)
+{
+	for (size_t i = 0; i < c->config->services; i++) {
+		const struct config_service *svc = c->config->service[i];
+
+		for (size_t k = 0; (!f->service || svc == f->service) && k < svc->members; k++)
+			if ((!f->member || f->member == &svc->member[k]) &&
+			    config_mode(svc, &svc->member[k]) == POISE_NAT)
+				return true;
+	}
+	return false;
 }
 
 static void say(struct cli *c, const struct flow_filter *f, __u32 n)
@@ -41,8 +56,11 @@ static void say(struct cli *c, const struct flow_filter *f, __u32 n)
 		return;
 	}
 	cli_say(c, "%u flow%s%s dropped.", n, n == 1 ? "" : "s", of);
-	cli_note(c, "nobody is reset: what goes on is picked up by its next packet, by the "
-		    "service's table, maybe for another backend");
+	if (has_nat(c, f))
+		cli_note(c, "flows of mode nat are over: who goes on with one is refused");
+	else
+		cli_note(c, "nobody is reset: what goes on is picked up by its next packet, by the "
+			    "service's table, maybe for another backend");
 }
 
 int cmd_flows_drop(struct cli *c)

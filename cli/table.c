@@ -31,12 +31,15 @@ const struct cli_command cli_commands[] = {
 	 NO_KEYS, TAKES(OPT_BIT(EXACT)),
 	 .help = "Counters, and packets that were not forwarded, by reason."},
 	{LOOK, .name = "flows", .run = cmd_flows,
-	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION]", .complete = "sb", NO_KEYS,
-	 TAKES(OPT_BIT(COUNT) | OPT_BIT(NO_HEADER)),
+	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION] [source ADDR[:PORT]]",
+	 .complete = "sb", NO_KEYS, TAKES(OPT_BIT(COUNT) | OPT_BIT(NO_HEADER)),
 	 .help = "Recorded flows: their service, backend, state, and how long they were silent.",
 	 .about = "STATE is new, pickup, established, closing, reset or affinity; idle shows those "
-		  "silent for at least DURATION. With track auto a service records only flows that "
-		  "its table does not answer alone; who does is said on standard error."},
+		  "silent for at least DURATION. Of modes nat and local also the client, the "
+		  "address that it asks, and by which address and port its backend knows it; "
+		  "source shows whom a backend means by those. With track auto a service records "
+		  "only flows that its table does not answer alone; who does is said on standard "
+		  "error."},
 	{LOOK, .name = "flows client", .run = cmd_flows_client, .usage = "ADDR [SERVICE]",
 	 .complete = "-s", NO_KEYS, TAKES(OPT_BIT(NO_HEADER)),
 	 .help = "A client's recorded flows: its ports, and where each goes.",
@@ -154,9 +157,10 @@ const struct cli_command cli_commands[] = {
 	 .about = "What was set for the address is forgotten."},
 	{DEVICE, .name = "flows drop", .run = cmd_flows_drop,
 	 .usage = "[SERVICE [BACKEND]] [state STATE] [idle DURATION] | all", .complete = "sb",
-	 NO_KEYS, .help = "Forgets recorded flows; nobody is reset.",
+	 NO_KEYS, .help = "Forgets recorded flows; but for mode nat nobody is reset.",
 	 .about = "A flow that goes on is picked up by its next packet, by the service's table, "
-		  "maybe for another backend."},
+		  "maybe for another backend. Of mode nat it is over: its backend knows it by the "
+		  "port that it loses, and both ends are refused."},
 	{DEVICE, .name = "map resize", .run = cmd_map_resize, .usage = "flows N", .complete = "m-",
 	 NO_KEYS, .help = "Another size of the flow table, in slots, while packets run.",
 	 .about = "Flows move as their packets come, into a smaller table at once; the old one "

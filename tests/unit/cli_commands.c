@@ -91,6 +91,8 @@ static const struct refused refused[] = {
 	 "did you mean \"state\"?"},
 	{"flows web idle", 2, "flows: the duration of idle is missing", "usage: "},
 	{"flows idle 5", 1, "", NULL},
+	{"flows source", 2, "flows: the address of source is missing", "usage: "},
+	{"flows drop source 10.0.0.9", 2, "unknown word \"source\"", NULL},
 	{"flows client", 2, "flows client: ADDR is missing", "usage: poise flows client ADDR"},
 	{"flows client nobody", 1, "client nobody: not an IPv4 or IPv6 address", NULL},
 	{"flows client 192.0.2.1 wbe", 1, "service wbe: no such service", "did you mean web?"},
