@@ -13,7 +13,9 @@
  *
  * The mid-flow packet of a flow that we have no record of is not reset either: another balancer,
  * or a backend that comes back, may know it. One that we do know, of a backend that is down, is if
- * its service wants that (on-down reset).
+ * its service wants that (on-down reset); and a backend that goes on with a connection whose port
+ * is another's by now is, as its client would do that got such an answer to its SYN (RFC
+ * 9293, 3.5.2).
  */
 #ifndef POISE_ANSWER_H
 #define POISE_ANSWER_H
@@ -142,7 +144,8 @@ static __always_inline enum limit_kind answer_kind(const struct asked *a, __u32 
 	case POISE_R_FULL:
 	case POISE_R_RATE:
 	case POISE_R_NO_PORT: return answer_refusal(a);
-	case POISE_R_DOWN: return LIMIT_RST;
+	case POISE_R_DOWN:
+	case POISE_R_PORT_BUSY: return LIMIT_RST;
 	case POISE_R_NO_LISTENER: return a->proto == IPPROTO_TCP ? LIMIT_RST : LIMIT_ICMP;
 	}
 	return LIMIT_KINDS;

@@ -38,6 +38,7 @@ static __always_inline __u64 nat_next(const struct scratch *n, const struct pois
 		return head;
 	if (n->flow.kind == PACKET_FIN)
 		head |= POISE_SLOT_FIN_CLIENT;
+	head = slot_ending(head, n->flow.kind == PACKET_FIN);
 	if (cell & CELL_KEEP)
 		return head;
 	return slot_moved(head, cell,

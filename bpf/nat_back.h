@@ -5,9 +5,11 @@
  * the way the client's own packets came. Whatever else comes there is the host's, above all what
  * comes for a flow that is over: the host refuses it, and so the backend hears of it.
  *
- * A slot whose SYN is answered by a bare ACK has met a connection that the backend remembers, of
- * somebody who had the port before (TIME_WAIT, or a crash of ours). That the client cannot know:
- * the port is given up, and the SYN, when it is sent again, gets another.
+ * A slot whose SYN is answered by a bare ACK, or a FIN, has met a connection that the backend
+ * remembers, of somebody who had the port before (TIME_WAIT, or a crash of ours). The client would
+ * reset that, and send its SYN again; since it cannot know what was meant, the reset is ours
+ * (answer.h). If the old connection is met once more the port is given up, and the next SYN gets
+ * another.
  */
 #ifndef POISE_NAT_BACK_H
 #define POISE_NAT_BACK_H
@@ -40,9 +42,23 @@ static __always_inline __u32 back_find(const struct packet *p)
 	return POISE_SLOT_COUNT(ONCE(s->head)) == POISE_SLOT_COUNT(head) ? at : 0;
 }
 
+/* Is this packet, which has no SYN unless so said, of an older connection by the same port? */
+static __always_inline bool back_is_older(__u64 head, __u32 kind, bool syn)
+{
+	return POISE_WORD_STATE(head) == POISE_FLOW_NEW && !syn && !(head & POISE_SLOT_ANSWERED) &&
+	       (kind == PACKET_DATA || kind == PACKET_FIN);
+}
+
+static __always_inline __u64 back_met(__u64 head, __u32 seconds)
+{
+	if (head & POISE_SLOT_MET)
+		return slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
+	return head | POISE_SLOT_MET;
+}
+
 /* What an answer makes of a head. */
-static __always_inline __u64 back_next(__u64 head, const struct poise_service_rec *rec,
-				       enum packet_kind kind, bool syn, __u32 seconds)
+static __always_inline __u64 back_next(__u64 head, const struct poise_service_rec *rec, __u32 kind,
+				       __u32 seconds)
 {
 	__u32 state = POISE_WORD_STATE(head);
 
@@ -54,13 +70,10 @@ static __always_inline __u64 back_next(__u64 head, const struct poise_service_re
 	} else if (kind == PACKET_FIN) {
 		state = POISE_FLOW_FIN;
 		head |= POISE_SLOT_FIN_SERVER;
-	} else if (state == POISE_FLOW_NEW && kind != PACKET_UDP) {
-		if (!syn && !(head & POISE_SLOT_ANSWERED))
-			return slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
-		head |= POISE_SLOT_ANSWERED;
-	} else if (kind == PACKET_UDP) {
+	} else if (state == POISE_FLOW_NEW || kind == PACKET_UDP) {
 		head |= POISE_SLOT_ANSWERED;
 	}
+	head = slot_ending(head, kind == PACKET_FIN);
 	return slot_moved(head, state,
 			  slot_timeout(rec, (head & ~0xffffull) | state << POISE_WORD_STATE_SHIFT),
 			  seconds);
@@ -83,15 +96,18 @@ __noinline answer_t back_go_on(__u32 at, __u32 kind, __u32 seconds)
 	rec = service ? service_record(id, ONCE(service->active) & 1) : NULL;
 	if (!rec)
 		return DROP(BROKEN);
+	if (syn)
+		kind -= PACKET_KINDS;
 	for (int i = 0; i < NAT_TRIES; i++) {
 		__u64 head = ONCE(s->head), next;
+		bool older;
 
 		if (!slot_found(head))
 			return DROP(NO_FLOW);
-		next = back_next(head, rec, syn ? kind - PACKET_KINDS : kind, syn, seconds);
-		if (next != head && !flow_swap(&s->head, head, next, 0))
-			continue;
-		return POISE_WORD_STATE(next) == POISE_SLOT_REST ? DROP(PORT_BUSY) : 0;
+		older = back_is_older(head, kind, syn);
+		next = older ? back_met(head, seconds) : back_next(head, rec, kind, seconds);
+		if (next == head || flow_swap(&s->head, head, next, 0))
+			return older ? DROP(PORT_BUSY) : 0;
 	}
 	return 0;
 }

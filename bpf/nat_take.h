@@ -4,7 +4,9 @@
  * backend may come from are a chain of paths, which differ in nothing else (maps/path.c); each has
  * a group of ports of its own there, if there are as many groups. The flow's hash says which one is
  * asked first, the others follow in turn. Only if none has a free port one is had of a flow that is
- * over, in the same order: what rests may be remembered by the backend, a free one is not.
+ * over, in the same order: what rests may be remembered by the backend, a free one is not. Nor is
+ * one had for what is met in its middle, the last packets of a flow that lost its port, say: by
+ * another port no backend knows it, and each would take one more.
  */
 #ifndef POISE_BPF_NAT_TAKE_H
 #define POISE_BPF_NAT_TAKE_H
@@ -80,7 +82,7 @@ static __always_inline __u32 nat_first(__u32 first, __u32 sources, __u64 hash)
 __noinline answer_t nat_take(struct scratch *n, __u32 member)
 {
 	struct poise_member *m = member_get(member);
-	__u32 first, at, sources, asked = 0;
+	__u32 first, at, sources, looks, asked = 0;
 	struct poise_path *path;
 
 	if (!n || !m)
@@ -93,7 +95,8 @@ __noinline answer_t nat_take(struct scratch *n, __u32 member)
 	sources = path ? path->sources : 0;
 	at = nat_first(first, sources, n->flow.hash);
 	sources += !sources;
-	for (__u32 i = 0; i < 2 * POISE_SOURCES && i < 2 * sources; i++) {
+	looks = n->flow.kind == PACKET_SYN || n->flow.kind == PACKET_UDP ? 2 * sources : sources;
+	for (__u32 i = 0; i < 2 * POISE_SOURCES && i < looks; i++) {
 		__u32 group, taken;
 
 		path = nat_path(at);

@@ -6,7 +6,9 @@
  * by a swap of its head, which also counts the flow. Ports are handed out in turn, each CPU from
  * where it stopped, so the one that has been free for longest comes first. A flow that is over
  * leaves a slot that rests: the backend may still have the old connection in TIME_WAIT. Only the
- * sweeper takes it back; a resting slot is filled anew only when its group has no other.
+ * sweeper takes it back; a resting slot is filled anew only when its group has no other, and only
+ * if neither end can hold the old connection half open: it was reset, or the last FIN was
+ * acknowledged. A new flow is rather refused than sent into an old one.
  *
  * At most SLOT_WORDS words of the bitmap are looked at in turn. When these are full so is most of
  * the group, and its summary says which word may have a port: a bit that says so wrongly costs one
@@ -18,10 +20,17 @@
 #include "flow.h"
 #include "scratch.h"
 
-#define SLOT_WORDS 16 /* of the bitmap, in turn: 1,024 ports */
-#define SLOT_RESTS 64 /* slots looked at for one that rests */
-#define SLOT_YIELD 2  /* seconds after which a reset flow may lose its port */
-#define SLOT_TRIES 4  /* lost races before nothing is done */
+#define SLOT_WORDS  16 /* of the bitmap, in turn: 1,024 ports */
+#define SLOT_YIELD  2  /* seconds after which a reset flow may lose its port */
+#define SLOT_SILENT 1  /* seconds without a packet: what was under way has come */
+#define SLOT_TRIES  4  /* lost races before nothing is done */
+
+/* Slots looked at for one that rests: those next to the rotor, the oldest as a rule; then some that
+ * lie evenly in all of the range, so that a long run of ports that others have, or that are barred,
+ * is no end. Then the same again, for want of any that has been silent. */
+#define SLOT_NEAR  32
+#define SLOT_FAR   16
+#define SLOT_ROUND (SLOT_NEAR + SLOT_FAR)
 
 /* Where each CPU goes on: [cpu * poise_groups + group], a port. Not pinned: any will do. */
 struct {
@@ -55,6 +64,22 @@ static __always_inline bool slot_closed(__u64 head)
 
 	return state == POISE_SLOT_REST ||
 	       (state == POISE_FLOW_FIN && (head & POISE_SLOT_FINS) == POISE_SLOT_FINS);
+}
+
+/* Can no end hold it half open, once it is closed? */
+static __always_inline bool slot_over(__u64 head, __u32 seconds)
+{
+	return head & POISE_SLOT_ENDED || flow_is_udp(head) ||
+	       (POISE_WORD_STATE(head) == POISE_FLOW_RST && stamp_age(head, seconds) >= SLOT_YIELD);
+}
+
+/* The head as a packet leaves it when both ends have sent their FIN: one that is no FIN is the last
+ * acknowledgement, and a FIN once more asks for that again. */
+static __always_inline __u64 slot_ending(__u64 head, bool fin)
+{
+	if ((head & POISE_SLOT_FINS) != POISE_SLOT_FINS)
+		return head;
+	return fin ? head & ~POISE_SLOT_ENDED : head | POISE_SLOT_ENDED;
 }
 
 /* Seconds of silence after which the port is free. */
@@ -222,13 +247,16 @@ static __always_inline bool slot_welcomes(const struct poise_slot *s, __u64 head
 	return (__s32)(b->seq - s->seq) > 0;
 }
 
-/* May its port be had before it has rested? */
+/* May its port be had before it has rested, after so many seconds of silence? */
 static __always_inline bool slot_yields(const struct poise_slot *s, __u64 head,
-					const struct birth *b)
+					const struct birth *b, __u32 silent)
 {
+	if (!slot_over(head, b->seconds))
+		return false;
 	if (POISE_WORD_STATE(head) == POISE_FLOW_RST)
-		return stamp_age(head, b->seconds) >= SLOT_YIELD;
-	return slot_closed(head) && slot_welcomes(s, head, b);
+		return true;
+	return slot_closed(head) && stamp_age(head, b->seconds) >= silent &&
+	       slot_welcomes(s, head, b);
 }
 
 /* The head of a slot that is being filled: whose it was can still be told. */
@@ -240,23 +268,38 @@ static __always_inline __u64 slot_filling(__u64 head)
 	       POISE_SLOT_FILLING << POISE_WORD_STATE_SHIFT;
 }
 
-/* A port whose flow is over; -1 if there is none near the rotor. */
+/* Takes the port if its flow is over and has been silent for so long. */
+static __always_inline bool slot_seize(__u32 group, __u32 port, const struct birth *b, __u32 silent)
+{
+	struct poise_slot *s;
+	__u64 head;
+
+	if (ports_barred(port))
+		return false;
+	s = slot_get(group * POISE_PORTS + port);
+	if (!s)
+		return false;
+	head = ONCE(s->head);
+	return slot_yields(s, head, b, silent) &&
+	       __sync_bool_compare_and_swap(&s->head, head, slot_filling(head));
+}
+
+/* A port whose flow is over; -1 if none that is looked at is one. */
 static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range,
 					   const struct birth *b)
 {
+	__u32 low = range & 0xffff, high = range >> 16, stride = (high - low) / SLOT_FAR + 1;
 	__u32 port = rotor;
 
-	for (int i = 0; i < SLOT_RESTS; i++) {
-		struct poise_slot *s;
-		__u64 head;
-
+	for (int i = 0; i < 2 * SLOT_ROUND; i++) {
+		if (i == SLOT_ROUND)
+			port = rotor;
 		BOUND(port, POISE_PORTS - 1);
-		s = slot_get(group * POISE_PORTS + port);
-		head = s ? ONCE(s->head) : 0;
-		if (s && slot_yields(s, head, b) && !ports_barred(port) &&
-		    __sync_bool_compare_and_swap(&s->head, head, slot_filling(head)))
+		if (slot_seize(group, port, b, i < SLOT_ROUND ? SLOT_SILENT : 0))
 			return (int)port;
-		port = port < range >> 16 ? port + 1 : range & 0xffff;
+		port += i % SLOT_ROUND < SLOT_NEAR ? 1 : stride;
+		if (port > high)
+			port -= high - low + 1;
 	}
 	return -1;
 }
@@ -297,7 +340,7 @@ __noinline __u32 slot_take(__u32 group, struct birth *b, bool rests)
 	}
 	if (port < 0) {
 		if (rests)
-			*rotor = start + SLOT_RESTS;
+			*rotor = start + SLOT_NEAR;
 		return 0;
 	}
 	if (LIKELY(!anew)) {
@@ -318,12 +361,14 @@ __noinline int slot_rest(__u32 at, __u32 seconds)
 	struct poise_slot *s = slot_get(at);
 
 	for (int i = 0; s && i < SLOT_TRIES; i++) {
-		__u64 head = ONCE(s->head);
+		__u64 head = ONCE(s->head), to = head;
 
 		if (!slot_found(head))
 			return 0;
-		if (flow_swap(&s->head, head,
-			      slot_moved(head, POISE_SLOT_REST, POISE_REST_SECONDS, seconds), 0))
+		if (slot_over(head, seconds))
+			to |= POISE_SLOT_ENDED;
+		to = slot_moved(to, POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
+		if (flow_swap(&s->head, head, to, 0))
 			return 1;
 	}
 	return 0;

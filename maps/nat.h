@@ -30,7 +30,7 @@ enum poise_overlay {
 #define POISE_OVERLAY_MARK 0x1000u
 
 struct poise_slot {
-	/* 63..48 how often the slot was filled, 37..33 POISE_SLOT_*, below that as a flow word. One
+	/* 63..48 how often the slot was filled, 39..33 POISE_SLOT_*, below that as a flow word. One
 	 * compare-and-swap changes it; 0: free. */
 	__u64 head;
 	union poise_addr client;
@@ -51,6 +51,8 @@ POISE_ASSERT_SIZE(struct poise_slot, 64);
 #define POISE_SLOT_ANSWERED   (1ull << 35) /* the backend has answered, its SYN or a datagram */
 #define POISE_SLOT_STAMPED    (1ull << 36)
 #define POISE_SLOT_TIMED      (1ull << 37) /* a latency is being taken (bpf/latency.h) */
+#define POISE_SLOT_ENDED      (1ull << 38) /* the last FIN was acknowledged: no end is half open */
+#define POISE_SLOT_MET	      (1ull << 39) /* the SYN has met an older connection, which was reset */
 #define POISE_SLOT_FINS	      (POISE_SLOT_FIN_CLIENT | POISE_SLOT_FIN_SERVER)
 #define POISE_SLOT_FILLED     (1ull << 48) /* one of the count */
 #define POISE_SLOT_COUNT(h)   ((h) >> 48)

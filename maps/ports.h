@@ -23,7 +23,7 @@ __u32 instance_ports_free(const struct instance *i);
 /* How a group's ports are used. */
 struct port_use {
 	__u32 used;    /* by flows that go on */
-	__u32 resting; /* their flows are over; had again when there are no others */
+	__u32 resting; /* their flows are over; had again when there are no others (bpf/slots.h) */
 	__u64 refused; /* flows that found none, since the maps were made */
 };
 

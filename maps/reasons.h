@@ -24,8 +24,8 @@
 	R(DOWN, "backend-down", "the flow's backend is down, and on-down says reset")              \
 	R(NO_PORT, "no-port", "mode nat: every port towards the backend is in use")                \
 	R(PORT_BUSY, "port-busy",                                                                  \
-	  "mode nat: the backend knows an older connection by this port; the next SYN gets "       \
-	  "another")                                                                               \
+	  "mode nat: the backend knows an older connection by this port; that is reset, and the "  \
+	  "client's SYN comes again")                                                              \
 	R(NO_FLOW, "no-flow", "mode nat: a reset, or an ICMP error, of a flow that is not known")
 
 /* What happened in passing, counted per service beside the drops: same table, same manual. */

@@ -80,6 +80,16 @@ static const struct flight headers[] = {
 	 OUT0("b1") S4(0) "ttl 63 | udp " PORT " > 8080", NULL},
 };
 
+/* What a backend is told that goes on with a connection from before. */
+#define OLD_RESET4                                                                                 \
+	"eth lb > gw | ip4 10.3.0.254 > 10.3.0.1 ttl 64 df | tcp " PORT " > 8080 R seq 77 win 0"
+
+/* A flow begins, and ends but for the last acknowledgement. */
+#define CLOSED4                                                                                    \
+	SYN4 ";" S4BACK(0) "| tcp 8080 > " PORT                                                    \
+			   " SA;" C4(0, 1) "| tcp 1234 > 80 FA;" S4BACK(0) "| tcp 8080 > " PORT    \
+									   " FA"
+
 static const struct flight flows[] = {
 	{"the flow goes on", SYN4, C4(0, 1) "| tcp 1234 > 80 A | data 5", XDP_TX,
 	 OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 A | data 5", NULL},
@@ -104,8 +114,17 @@ static const struct flight flows[] = {
 	{"a reset of no flow", NULL, C4(0, 1) "| tcp 1234 > 80 R", XDP_DROP, NULL, "s01 no-flow"},
 	{"the SYN again", SYN4, SYN4, XDP_TX, OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 S",
 	 NULL},
-	{"a SYN answered by a bare ACK", SYN4, S4BACK(0) "| tcp 8080 > " PORT " A", XDP_DROP, NULL,
-	 "s01 port-busy"},
+	{"a SYN answered by a bare ACK", SYN4, S4BACK(0) "| tcp 8080 > " PORT " A seq 5 ack 77",
+	 XDP_TX, OLD_RESET4, "s01 port-busy"},
+	{"a SYN answered by a FIN", SYN4, S4BACK(0) "| tcp 8080 > " PORT " FA seq 5 ack 77", XDP_TX,
+	 OLD_RESET4, "s01 port-busy"},
+	{"the port of a flow that both ends have ended", CLOSED4 ";" C4(0, 1) "| tcp 1234 > 80 A",
+	 "ip4 10.1.0.10 > 10.2.0.1 | tcp 1234 > 80 S seq 7000", XDP_TX,
+	 OUT0("b1") S4(0) "ttl 63 | tcp " PORT " > 8080 S seq 7000", NULL},
+	{"not before the last acknowledgement", CLOSED4,
+	 "ip4 10.1.0.10 > 10.2.0.1 | tcp 1234 > 80 S seq 7000", XDP_TX,
+	 "eth lb > gw | ip4 10.2.0.1 > 10.1.0.10 ttl 64 df | tcp 80 > 1234 RA seq 0 ack 7001 win 0",
+	 "s01 no-port"},
 	{"no hop left", NULL, C4(0, 1) "ttl 1 " UDP_OUT, XDP_TX,
 	 "eth lb > gw | ip4 10.2.0.1 > 10.1.0.9 ttl 64 tos 0xc0 df | icmp 11 | " C4(
 		 0, 1) "ttl 1 " UDP_OUT,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Ports of mode nat under real connections: twenty thousand short ones that the server closes, five
- * times as many as there are ports, and what status and stats say when they run short.
+ * times as many as there are ports, on both sides of what the host keeps for itself, and what
+ * status and stats say when they run short.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -48,7 +49,8 @@ Test(nat_ports, five_thousand_connections_by_a_thousand_ports)
 	struct site s = {.nat = true, .backends = 1};
 
 	site_up(&s);
-	attach_with(&s, 1, 20000, 20999);
+	lab_must(&s.lab, "lb1", "echo 20200-22199 > /proc/sys/net/ipv4/ip_local_reserved_ports");
+	attach_with(&s, 1, 20000, 22999);
 	site_service(&s, SITE_VIP4, 4);
 	site_connect_often(&s, SITE_VIP4 ":80", "198.51.100.1:0", 1000, 5000);
 	nothing_refused(&s);
@@ -64,17 +66,22 @@ static void expect_said(const struct site *s, const char *command, const char *w
 	cr_assert(strstr(out, words), "%s: %s is not in\n%s", command, words, out);
 }
 
+static void one_backend(struct site *s)
+{
+	attach_with(s, 1, 20000, 20009);
+	lab_must(&s->lab, "lb1",
+		 "poise service add web " SITE_VIP4 ":9000 && poise health off web && "
+		 "poise backend add web 10.0.0.1");
+	site_expect(s, 1, 4, "up", "");
+}
+
 Test(nat_ports, that_run_short_are_told)
 {
 	struct site s = {.nat = true, .backends = 1};
 	pid_t some, rest;
 
 	site_up(&s);
-	attach_with(&s, 1, 20000, 20009);
-	lab_must(&s.lab, "lb1",
-		 "poise service add web " SITE_VIP4 ":9000 && poise health off web && "
-		 "poise backend add web 10.0.0.1");
-	site_expect(&s, 1, 4, "up", "");
+	one_backend(&s);
 	some = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 7");
 	expect_said(&s, "poise status", "nat ports    7 of 10 in group 0, the fullest; 0 refused");
 	lab_must(&s.lab, "lb1", "! poise status | grep 'nat ports: '");
@@ -82,12 +89,39 @@ Test(nat_ports, that_run_short_are_told)
 	expect_said(&s, "poise status", "nat ports: 10 of 10 in use (by flows of one group");
 	expect_said(&s, "poise flows web", "> 192.0.2.10:9000 by 10.0.0.101:2000");
 	expect_said(&s, "poise flows web --json", "\"source\":\"10.0.0.101:2000");
+	lab_must(&s.lab, "lb1",
+		 "from=$(poise flows web --no-header | sed -n '1s/.* by //p') && "
+		 "test $(poise flows source $from --count) = 1 && "
+		 "test $(poise flows web source 10.0.0.101 --count) = 10 && "
+		 "test $(poise flows source 10.0.0.102 --count) = 0");
 	lab_must(&s.lab, "c1", "probe tcp " SITE_VIP4 ":9000 | grep refused");
 	lab_must(&s.lab, "lb1", "poise stats web | grep no-port");
 	expect_said(&s, "poise stats", " 10  of 10 in use, 0 more rest, 1 refused");
 	expect_said(&s, "poise stats --json", "\"refused_total\":1");
 	lab_stop(some, SIGTERM);
 	lab_stop(rest, SIGTERM);
+	site_down(&s);
+}
+
+/* The balancer has lost its maps, and with them who had which port; its backend still knows. Who
+ * gets such a port has it once the SYN is sent again: the old connection is over by then. */
+Test(nat_ports, that_the_backend_remembers)
+{
+	struct site s = {.nat = true, .backends = 1};
+	pid_t old, held;
+
+	site_up(&s);
+	one_backend(&s);
+	old = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 3");
+	lab_stop(s.poised, SIGTERM);
+	lab_must(&s.lab, "lb1", "poise reset");
+	one_backend(&s);
+	held = lab_serve(&s.lab, "c1", "hold tcp " SITE_VIP4 ":9000 1");
+	lab_must(&s.lab, "lb1", "poise stats web | grep port-busy");
+	lab_until(&s.lab, "b1", SITE_SOON,
+		  "test $(ss -Htn state established sport = :9000 | wc -l) = 3");
+	cr_assert_eq(lab_stop(held, SIGTERM), 0, "the new connection was lost");
+	lab_stop(old, SIGKILL);
 	site_down(&s);
 }
 

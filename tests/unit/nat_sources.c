@@ -143,6 +143,7 @@ static void closes(int k, __u32 port)
 	answers(k, false, port, SYN_ACK);
 	sends(k, false, FIN);
 	answers(k, false, port, FIN);
+	sends(k, false, DATA);
 }
 
 /* Flows that are over leave ports to rest; who comes then has the free ones first, of whichever
