@@ -69,6 +69,9 @@ static struct json_object *random_service(unsigned int thing)
 	return json_tokener_parse(text);
 }
 
+#define FOR_ZONE ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}"
+#define FOR_NODE ",\"hints\":{\"forNodes\":[{\"name\":\"node-a\"}]}"
+
 static struct json_object *random_endpoint(void)
 {
 	static const char *const states[] = {
@@ -78,10 +81,7 @@ static struct json_object *random_endpoint(void)
 		"{\"ready\":false,\"serving\":true,\"terminating\":true}",
 		"{\"ready\":false,\"serving\":false,\"terminating\":true}",
 		"{\"ready\":false}"};
-	static const char *const hints[] = {"", "", ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}",
-					    ",\"hints\":{\"forZones\":[{\"name\":\"z1\"}]}",
-					    ",\"hints\":{\"forNodes\":[{\"name\":\"node-a\"}],"
-					    "\"forZones\":[{\"name\":\"z1\"}]}"};
+	static const char *const hints[] = {"", "", FOR_ZONE, FOR_ZONE, FOR_NODE};
 	char text[512];
 
 	snprintf(text, sizeof(text),
