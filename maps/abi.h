@@ -32,7 +32,7 @@
 	_Static_assert(sizeof(type) == (size), #type " changed size: the ABI changed")
 
 #define POISE_NAME_MAX	    64 /* bytes of a name with its NUL; fits a DNS label */
-#define POISE_LISTENERS_MAX 64 /* listeners of one service (design: 1..64) */
+#define POISE_LISTENERS_MAX 64 /* listeners of one service */
 #define POISE_EXTENTS	    12 /* each extent doubles the members: 8 << 11 = 16384 of a service */
 #define POISE_EXTENT_MIN    8  /* members in a service's first extent, unless more are known */
 #define POISE_ORDINAL_BITS  15 /* width of an ordinal in a table entry */
@@ -209,7 +209,7 @@ POISE_ASSERT_SIZE(struct poise_service, 256);
 
 /* ---- members ----------------------------------------------------------------------------------*/
 
-/* The ladder (design rule 5): a lower rank is preferred; a service's rung is the best one with
+/* The ladder (ladder.h): a lower rank is preferred; a service's rung is the best one with
  * anybody on it, and whoever's rank is at most the rung may be chosen. */
 enum poise_rank {
 	POISE_RANK_UP = 0,
@@ -226,7 +226,7 @@ enum poise_rank {
 #define POISE_L_RANK	0x000000ffu
 #define POISE_L_HIT_TCP 0x00000100u /* a TCP flow bound to it goes on */
 #define POISE_L_HIT_UDP 0x00000200u /* a UDP flow bound to it goes on */
-#define POISE_L_FADING	0x00000400u /* admission test applies (policies issue) */
+#define POISE_L_FADING	0x00000400u /* takes a part of new flows: `fade` */
 #define POISE_L_RESET	0x00000800u /* a TCP flow bound to it is reset (on-down) */
 
 #define POISE_F_V6	     0x01 /* the member's address is IPv6 */
@@ -375,74 +375,6 @@ struct poise_seat {
 #define POISE_CHOICES_MAX	   64 /* and least-conn's, of more members than that */
 #define POISE_CHOICES_AUTO	   4
 
-/* ---- flow words --------------------------------------------------------------------------------
- * 63..32 tag, 31..16 member, 15..13 state, 12 unit, 11..0 stamp; the whole word 0: free. Changed
- * only by compare-and-swap, freed only by kernel code.
- */
-enum poise_flow_state {
-	POISE_FLOW_FREE = 0,
-	POISE_FLOW_NEW,
-	POISE_FLOW_PICKUP,
-	POISE_FLOW_EST,
-	POISE_FLOW_FIN,
-	POISE_FLOW_RST,
-	POISE_FLOW_AFFINITY,
-};
-
-#define POISE_WORD_TAG_SHIFT	32
-#define POISE_WORD_MEMBER_SHIFT 16
-#define POISE_WORD_STATE_SHIFT	13
-#define POISE_WORD_UNIT		(1u << 12) /* stamp counts 16 s instead of 1 s */
-#define POISE_WORD_STAMP	0xfffu
-#define POISE_WORD_TAG(w)	((__u32)((w) >> POISE_WORD_TAG_SHIFT))
-#define POISE_WORD_MEMBER(w)	((__u16)((w) >> POISE_WORD_MEMBER_SHIFT))
-#define POISE_WORD_STATE(w)	((__u32)(w) >> POISE_WORD_STATE_SHIFT & 7)
-#define POISE_TAG_UDP		1u /* lowest bit of the tag: a word tells TCP from UDP */
-#define POISE_RST_SECONDS	10 /* a reset flow's word lives on so long */
-#define POISE_REUSE_SECONDS	60 /* a SYN to a flow silent for so long is a new flow */
-#define POISE_YOUNG_SECONDS	3 /* a flow that loses its word so soon puts all under pressure ... */
-#define POISE_PRESSED_FOR	1    /* ... for so many seconds more */
-#define POISE_LONG_UNIT_ABOVE	3600 /* idle timeouts above use the 16 s unit */
-
-struct poise_bucket {
-	__u64 word[POISE_BUCKET_WORDS];
-};
-
-POISE_ASSERT_SIZE(struct poise_bucket, 64);
-
-/*
- * A flow table of another size (loader/attach/resize.c). Two pins take turns: `flows` and
- * POISE_FLOWS_OTHER. meta.flow_stage says how far a resize is, and which pin holds the table in
- * force, where programs loaded now put their words; a miss looks into the one beside it and brings
- * the word over.
- */
-#define POISE_FLOWS_OTHER     "flows_1"
-#define POISE_FLOWS_STAGE(s)  ((s)&3)
-#define POISE_FLOWS_PIN(s)    ((s) >> 2 & 1) /* 1: the table in force is POISE_FLOWS_OTHER */
-#define POISE_FLOWS_AT(st, p) ((__u32)(st) | (__u32)(p) << 2)
-
-enum poise_flow_stage {
-	POISE_FLOWS_ALONE = 0,
-	POISE_FLOWS_BESIDE,   /* the new table is there; programs may not look into it yet */
-	POISE_FLOWS_SWITCHED, /* the new table is in force; programs may not put words there yet */
-	POISE_FLOWS_MOVING,   /* they all do; the old table goes once it is empty */
-};
-
-/* ---- fragments ---------------------------------------------------------------------------------
- * Map `fragments`: buckets of words like those of flows, one for each fragmented datagram: tag of
- * its addresses, protocol and id, member (0: nobody's, for the host), state, stamp. A word is never
- * freed, only replaced, by compare-and-swap.
- */
-#define POISE_FRAGMENT_BUCKETS 8192 /* 64 K datagrams within a reassembly timeout */
-#define POISE_FRAGMENT_SECONDS 30   /* as long as Linux keeps the fragments of one datagram */
-
-enum poise_fragment_state {
-	POISE_FRAGMENT_FREE = 0,
-	POISE_FRAGMENT_GUESS, /* by a later fragment that came before the first */
-	POISE_FRAGMENT_FIRST, /* by the first, which knows its flow */
-	POISE_FRAGMENT_ENDED, /* the same, and the last was seen */
-};
-
 /* Of so many requests, or connections, that could be timed, one is. */
 struct poise_turn {
 	__u32 jiffy; /* when the last one was */
@@ -499,6 +431,7 @@ POISE_ASSERT_SIZE(struct poise_rate, 64);
 #include "calls.h"
 #include "decap.h"
 #include "event.h"
+#include "flow_words.h"
 #include "latency.h"
 #include "cluster.h"
 #include "meta.h"
