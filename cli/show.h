@@ -15,7 +15,7 @@
 struct shown_backend {
 	const struct config_member *member;
 	char name[POISE_NAME_MAX];
-	char state[64]; /* in the words of cli.md */
+	char state[64]; /* in the words of the manual */
 	double fade;	/* the part of its share that it takes; 1: all, or catching up */
 	double share;	/* of the service's table, 0..1 */
 	char why[128];	/* it has no next hop; empty: not known, or it has one */

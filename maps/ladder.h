@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who of a service may be chosen (design rule 5): up, else not yet checked, else draining, else
- * sorry, else those whose only fault is a failed check. Each member has a rank of its own; the
- * service says what becomes of those that failed: as long as too few are up they count as up
- * (panic), when fewer are up than it wants (min-up) they give way to sorry ones, and when nobody
- * else is left those that failed may be tried or not (on-none-up). Whoever is ejected
- * (loader/health/passive.h) stands with those that failed while somebody is up, else with these.
+ * Who of a service may be chosen: up, else not yet checked, else draining, else sorry, else those
+ * whose only fault is a failed check. Each member has a rank of its own; the service says what
+ * becomes of those that failed: as long as too few are up they count as up (panic), when fewer are
+ * up than it wants (min-up) they give way to sorry ones, and when nobody else is left those that
+ * failed may be tried or not (on-none-up). Whoever is ejected (loader/health/passive.h) stands with
+ * those that failed while somebody is up, else with these.
  *
  * And whose flows go on: those of a member that may be chosen, of one that drains, and of one that
  * is down as on-down says.
