@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "../loader/net/gate.h"
+#include "../maps/clock.h"
 #include "json.h"
 #include "show.h"
 #include "tabular.h"
 #include "transact.h"
-
-#define NS_PER_S 1000000000ull
 
 static int about(struct cli *c, const char *text)
 {

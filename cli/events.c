@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../maps/clock.h"
 #include "../maps/memory.h"
 #include "../maps/events.h"
 #include "event.h"
 #include "transact.h"
 
-#define NS_PER_MS 1000000ull
 #define LOOK_US	  50000 /* between looks with --follow: one load each */
 #define FINISH_US 1000	/* between looks at one that is being written */
 

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_S  1000000000ull
-#define NS_PER_MS 1000000ull
+#include "../maps/clock.h"
 
 struct json_object *json_answer(const struct cli *c)
 {

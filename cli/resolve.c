@@ -6,10 +6,10 @@
  */
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../loader/attach/attach.h"
 #include "../loader/net/net.h"
+#include "../maps/clock.h"
 #include "transact.h"
 
 /* A neighbour on a LAN answers in milliseconds; the kernel asks again after a second, so that one
@@ -31,10 +31,7 @@ struct reach {
 
 static long now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (long)(clock_monotonic() / NS_PER_MS);
 }
 
 /* Opened once; its devices are read each time. -1 with why in err. */

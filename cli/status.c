@@ -14,11 +14,11 @@
 #include "../loader/net/gate.h"
 #include "attached.h"
 #include "../maps/aging.h"
+#include "../maps/clock.h"
 #include "../maps/hash.h"
 #include "../maps/ports.h"
 
-#define FULL_AT	 0.8 /* of a limit: time to think about a larger one */
-#define NS_PER_S 1000000000ull
+#define FULL_AT 0.8 /* of a limit: time to think about a larger one */
 
 #define PRESSED_LATELY 60 /* seconds: what is over for longer is history, which stats tells */
 

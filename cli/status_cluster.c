@@ -5,9 +5,8 @@
  */
 #include <stdio.h>
 
+#include "../maps/clock.h"
 #include "status.h"
-
-#define NS_PER_S 1000000000ull
 
 static char *since(const struct poise_cluster *k, char *buf, size_t size)
 {

@@ -2,11 +2,10 @@
 /* poise status, for people and as JSON. */
 #include <stdarg.h>
 
+#include "../maps/clock.h"
 #include "json.h"
 #include "status.h"
 #include "tabular.h"
-
-#define NS_PER_S 1000000000ull
 
 static const char *mode_word(int mode)
 {

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "../maps/clock.h"
 #include "backend.h"
 
 #define WAIT_DEFAULT_MS 300000ull
 #define WAIT_STEP_MS	100 /* short against what people notice, long against reading the state */
-#define NS_PER_MS	1000000ull
 
 void wait_start(struct wait_for *w, enum wait_until until, const struct backend_set *set)
 {

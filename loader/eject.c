@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../maps/clock.h"
 #include "../maps/ladder.h"
 #include "../maps/memory.h"
 #include "health/passive.h"
-
-#define NS_PER_MS 1000000ull
 
 /* Of a backend, by id. */
 struct track {

@@ -16,7 +16,6 @@
 #include "net/hostports.h"
 #include "poised.h"
 
-#define NS_PER_MS	1000000ull
 #define HOST_PORTS_EACH 10 /* seconds: a server that starts may wait so long for its port */
 #define SWEEP_SLICES	64 /* of a second; 4M words: 8192 buckets each, well under a millisecond */
 

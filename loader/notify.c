@@ -6,22 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "health/child.h"
 #include "log.h"
+#include "maps/clock.h"
 
-#define MS_PER_S  1000ull
-#define NS_PER_MS 1000000ull
-#define WAIT_US	  5000 /* between looks at the end: as often as the loop looks */
+#define MS_PER_S 1000ull
+#define WAIT_US	 5000 /* between looks at the end: as often as the loop looks */
 
 static __u64 now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (__u64)t.tv_sec * MS_PER_S + (__u64)t.tv_nsec / NS_PER_MS;
+	return clock_monotonic() / NS_PER_MS;
 }
 
 /* ---- what happened, for a command -------------------------------------------------------------*/

@@ -29,4 +29,10 @@ static inline __u64 clock_monotonic(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* As a number of seconds, for what is measured in fractions of them. */
+static inline double clock_seconds(clockid_t clock)
+{
+	return (double)clock_ns(clock) / NS_PER_S;
+}
+
 #endif

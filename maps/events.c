@@ -13,8 +13,6 @@
 #include "store.h"
 #include "text.h"
 
-#define NS_PER_MS 1000000ull
-
 #define WORDS	(sizeof(struct poise_event) / sizeof(__u64))
 #define CONTENT (offsetof(struct poise_event, number) / sizeof(__u64) + 1)
 _Static_assert(offsetof(struct poise_event, number) == 0, "all that follows it is content");

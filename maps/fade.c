@@ -4,11 +4,11 @@
 
 #include <math.h>
 
+#include "clock.h"
 #include "derive.h"
 
-#define NS_PER_MS 1000000ull
-#define CAP	  2.0 /* fair shares that a newcomer without any load takes at most */
-#define SHARES	  65536
+#define CAP    2.0 /* fair shares that a newcomer without any load takes at most */
+#define SHARES 65536
 
 double fade_ratio(const struct poise_service_conf *conf, __u64 age_ns)
 {

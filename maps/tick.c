@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "derive.h"
-
-#define NS 1000000000ull
 
 /* With `track auto` flows go unrecorded while the table alone answers for them; once a member
  * leaves, each is recorded at its next packet. So no live word means no flow only after a minute
  * of no packet, and only if somebody counts. */
-#define SILENCE_NS (60 * NS)
+#define SILENCE_NS (60 * NS_PER_S)
 
 bool instance_idle(const struct instance *i, const struct config_member *m,
 		   const struct instance_stats *stats, __u64 now_realtime_ns)

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#define NS_PER_MS	   1000000ull
+#include "maps/clock.h"
+
 #define UNFINISHED_WINDOWS 2 /* an answer may take long */
 
 /* Of which flows a fault is, and by which they are known to be good, or bad. */

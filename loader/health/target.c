@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define NS_PER_MS 1000000
-#define HOP_MS	  10 /* between looks at a next hop that is not known yet */
+#include "maps/clock.h"
+
+#define HOP_MS 10 /* between looks at a next hop that is not known yet */
 
 static __u64 now_ms(void)
 {

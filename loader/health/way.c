@@ -12,10 +12,10 @@
 #include <netinet/udp.h>
 #include <string.h>
 
+#include "maps/clock.h"
 #include "maps/text.h"
 #include "probe_priv.h"
 
-#define NS_PER_MS  1000000ull
 #define LAPSE_MS   5000 /* longer than its time-out no probe is late by */
 #define PORT_TRIES 64	/* ports that somebody else may have, of the range */
 #define VLANS_MAX  1	/* a frame with more has tags that TC would have to look for */

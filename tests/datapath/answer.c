@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "maps/clock.h"
 #include "tests/support/cases.h"
 #include "tests/support/setup.h"
 
@@ -323,14 +323,6 @@ Test(answer, sweeps)
 #define HELD	     0.01 /* s between two packets: somebody else had the CPU */
 #define SECONDS	     0.5
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void stay_on_one_cpu(void)
 {
 	cpu_set_t set;
@@ -371,11 +363,11 @@ static void flood(const char *words, int sources, int burst, int rate, unsigned 
 		frame_build(&in[k], text);
 	}
 	rig_refill(&rig);
-	begin = last = now();
+	begin = last = clock_seconds(CLOCK_MONOTONIC);
 	do {
 		back += rig_run(&rig, &in[sent % (unsigned long)sources], &out) == XDP_TX;
 		sent++;
-		seconds = now() - begin;
+		seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
 		gap = begin + seconds - last;
 		last += gap;
 		longest = gap > longest ? gap : longest;

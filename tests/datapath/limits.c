@@ -5,9 +5,9 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "maps/clock.h"
 #include "tests/support/mixer.h"
 
 static const char setup[] = "services:\n"
@@ -179,14 +179,6 @@ Test(limits, max_conns)
 #define BURST	6000 /* we may be kept from running for two seconds */
 #define SECONDS 2.0
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static __u64 taken(void)
 {
 	static struct rig_counts c;
@@ -201,9 +193,9 @@ static __u64 taken(void)
 /* Takes all that is to be had; *from and *to: when that was. */
 static __u64 drain(size_t way, unsigned int turn, double *from, double *to)
 {
-	*from = now();
+	*from = clock_seconds(CLOCK_MONOTONIC);
 	drive(way, turn, 1);
-	*to = now();
+	*to = clock_seconds(CLOCK_MONOTONIC);
 	return taken();
 }
 

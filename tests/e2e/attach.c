@@ -19,10 +19,10 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "loader/attach/attach.h"
+#include "maps/clock.h"
 #include "tests/support/place.h"
 
 static struct place place;
@@ -432,18 +432,10 @@ static void load_and_attach(void)
 
 #define KILLS 16 /* spread over what a load and attach takes */
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Killed after so long, or at its end; when that was. */
 static unsigned int kill_at(unsigned int microseconds)
 {
-	double begin = now();
+	double begin = clock_seconds(CLOCK_MONOTONIC);
 	pid_t child = fork();
 	int status;
 
@@ -455,7 +447,7 @@ static unsigned int kill_at(unsigned int microseconds)
 		kill(child, SIGKILL);
 	}
 	cr_assert(waitpid(child, &status, 0) == child);
-	return (unsigned int)((now() - begin) * 1e6);
+	return (unsigned int)((clock_seconds(CLOCK_MONOTONIC) - begin) * 1e6);
 }
 
 static void expect_whole(unsigned int microseconds)

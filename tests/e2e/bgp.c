@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "maps/clock.h"
 #include "tests/support/site.h"
 
 #define ALWAYS "192.0.2.20"
@@ -30,10 +30,7 @@ static struct site s = {.backends = 2};
 /* By the clock that the router's account of its routes goes by. */
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return clock_seconds(CLOCK_REALTIME);
 }
 
 /* Both families' addresses are on lo and the router has routes to them; or neither is so. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "maps/clock.h"
 #include "tests/support/lab.h"
 
 #define VIP	     "192.0.2.10"
@@ -33,14 +33,6 @@
 static struct lab lab;
 
 TestSuite(flood, .timeout = TEST_LONGEST);
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* The number in front of which the word stands. */
 static unsigned long number_after(const char *text, const char *word)
@@ -67,7 +59,7 @@ static pid_t flood(const char *port, int packets, int rate, const char *more)
 static void refused(int sources, int burst, int rate)
 {
 	unsigned long answered = counted("answered-icmp"), limited = counted("answer-limited");
-	double begin = now(), seconds;
+	double begin = clock_seconds(CLOCK_MONOTONIC), seconds;
 	char from[64];
 	const char *out;
 	pid_t sink, bad, good;
@@ -81,7 +73,7 @@ static void refused(int sources, int burst, int rate)
 	if (sources == 1)
 		lab_must(&lab, "c1", "probe udp " VIP ":" BAD " | grep 'icmp 3 3'");
 	lab_wait(bad);
-	seconds = now() - begin;
+	seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
 	lab_wait(good);
 	lab_stop(sink, SIGTERM);
 	lab_host(&out, "cat %s.*", lab.log);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "maps/clock.h"
 
 /* Files of the node. */
 #define LOAD_LOG   "/run/load.log"
@@ -13,10 +14,7 @@
 
 double clients_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	return clock_seconds(CLOCK_REALTIME);
 }
 
 /* In the background of the node; its output to this file. */

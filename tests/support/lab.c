@@ -15,6 +15,8 @@
 
 #include <criterion/criterion.h>
 
+#include "maps/clock.h"
+
 #define WORDS_MAX 64
 #define COMMAND	  4096
 
@@ -27,10 +29,7 @@ static char output[LAB_OUTPUT];
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	return clock_seconds(CLOCK_MONOTONIC);
 }
 
 static void nap(void)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "maps/clock.h"
 #include "maps/text.h"
 #include "native.h"
 
@@ -233,10 +233,7 @@ __u8 native_flow(const struct frame *f, __u32 k, __u8 flags)
 
 void native_beat(const struct native *n, bool runs)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	n->i->meta->heartbeat = runs ? (__u64)t.tv_sec * 1000000000 + (__u64)t.tv_nsec : 0;
+	n->i->meta->heartbeat = runs ? clock_monotonic() : 0;
 	n->i->meta->daemon_pid = (__u32)getpid();
 }
 
