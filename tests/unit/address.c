@@ -7,23 +7,15 @@
 
 #include "loader/net/claim.h"
 #include "maps/text.h"
+#include "tests/support/parsed.h"
 #include "tests/support/store.h"
 
 #define FOUR "addresses:\n  - { address: 192.0.2.10, claim: lo }\n"
 #define SIX  "  - { address: \"2001:db8::10\", claim: eth0 }\n"
 
-static struct config *parse(const char *text)
-{
-	struct poise_error err = {0};
-	struct config *cfg = config_parse("f.yaml", text, strlen(text), &err);
-
-	cr_assert_not_null(cfg, "%s: %s", err.object, err.message);
-	return cfg;
-}
-
 static struct config_summary apply(struct config *live, const char *text, unsigned int flags)
 {
-	struct config *file = parse(text);
+	struct config *file = parsed(text);
 	struct config_summary sum = {0};
 	struct poise_error err = {0};
 
@@ -58,7 +50,7 @@ static struct config_address *by_hand(struct config *cfg, const char *text, cons
 
 Test(address, a_file_reads_back_as_saved)
 {
-	struct config *cfg = parse(FOUR SIX);
+	struct config *cfg = parsed(FOUR SIX);
 	char *saved = config_save(cfg, 0);
 
 	cr_assert_str_eq(saved, "addresses:\n"
@@ -76,7 +68,7 @@ Test(address, a_file_reads_back_as_saved)
 
 Test(address, keys_read_back_as_saved)
 {
-	struct config *cfg = parse(SET);
+	struct config *cfg = parsed(SET);
 	char *saved = config_save(cfg, 0);
 
 	cr_expect_str_eq(saved, SET);
@@ -200,11 +192,11 @@ static void emit(void *ctx, char sign, const char *line)
 
 Test(address, differences)
 {
-	struct config *from = parse(FOUR SIX);
-	struct config *to = parse("addresses:\n"
-				  "  - { address: 192.0.2.11, claim: lo }\n"
-				  "  - { address: \"2001:db8::10\", claim: lo, ping: no }\n"
-				  "  - { address: \"2001:db8::11\", other-ports: pass }\n");
+	struct config *from = parsed(FOUR SIX);
+	struct config *to = parsed("addresses:\n"
+				   "  - { address: 192.0.2.11, claim: lo }\n"
+				   "  - { address: \"2001:db8::10\", claim: lo, ping: no }\n"
+				   "  - { address: \"2001:db8::11\", other-ports: pass }\n");
 	char lines[512] = "";
 
 	cr_expect_eq(config_diff(from, to, emit, lines), 5);

@@ -6,27 +6,18 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "maps/config.h"
 #include "maps/instance.h"
+#include "tests/support/parsed.h"
 
 #define WEB                                                                                        \
 	"  - { name: web, forward: l2, listen: \"192.0.2.1:80\", backends: [ 10.0.0.1, 10.0.0.2 "  \
 	"] }\n"
 #define MAIL "  - { name: mail, forward: l2, listen: \"192.0.2.2:25\", backends: [ 10.0.1.1 ] }\n"
 
-static struct config *parse(const char *text)
-{
-	struct poise_error err = {0};
-	struct config *cfg = config_parse("f.yaml", text, strlen(text), &err);
-
-	cr_assert(cfg, "%s", err.message);
-	return cfg;
-}
-
 static int apply_as(enum poise_owner owner, struct config *live, const char *text,
 		    struct config_summary *sum, struct poise_error *err)
 {
-	struct config *want = parse(text);
+	struct config *want = parsed(text);
 	int rc = config_apply_as(live, want, (__u8)owner, CONFIG_APPLY_EMPTY, sum, err);
 
 	config_free(want);
@@ -144,7 +135,7 @@ Test(apply_as, some_services_beside_others)
 	cr_assert_eq(instance_commit(i, live, NULL, &err), 0, "%s", err.message);
 	config_free(live);
 
-	want = parse(
+	want = parsed(
 		"services:\n"
 		"  - { name: web, forward: l2, listen: \"192.0.2.1:80\", backends: [ 10.0.0.3 ] }\n"
 		"  - { name: mail, forward: l2, listen: \"192.0.2.2:25\", backends: [ 10.0.1.1, "

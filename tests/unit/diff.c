@@ -4,19 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "maps/config.h"
 #include "maps/text.h"
+#include "tests/support/parsed.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static struct config *parse(const char *text)
-{
-	struct poise_error err = {0};
-	struct config *cfg = config_parse("f.yaml", text, strlen(text), &err);
-
-	cr_assert_not_null(cfg, "%s: %s", err.object, err.message);
-	return cfg;
-}
 
 static void collect(void *ctx, char sign, const char *line)
 {
@@ -112,7 +103,7 @@ static const struct {
 Test(diff, in_words)
 {
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct config *from = parse(cases[i].from), *to = parse(cases[i].to);
+		struct config *from = parsed(cases[i].from), *to = parsed(cases[i].to);
 		char lines[2048] = "";
 
 		cr_expect_eq(config_diff(from, to, collect, lines), cases[i].differences, "%s",
@@ -125,7 +116,7 @@ Test(diff, in_words)
 
 Test(diff, a_leaving_member_is_gone)
 {
-	struct config *from = parse(WEB_ONE), *to = parse(WEB_ONE);
+	struct config *from = parsed(WEB_ONE), *to = parsed(WEB_ONE);
 	char lines[256] = "";
 
 	to->service[0]->member[0].id = 1;

@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "maps/config.h"
 #include "maps/option.h"
 #include "maps/text.h"
+#include "tests/support/parsed.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -22,13 +22,6 @@ static const size_t scope_size[OPTION_SCOPES] = {
 	sizeof(struct config_service),	  sizeof(struct poise_member_conf),
 	sizeof(struct config_interface),  sizeof(struct poise_address_conf),
 	sizeof(struct poise_health_conf), sizeof(struct config_limits)};
-
-static const char *said(const struct poise_error *err)
-{
-	static char text[1024];
-
-	return poise_error_text(err, text, sizeof(text));
-}
 
 Test(option, the_table_is_sound)
 {

@@ -8,29 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "maps/config.h"
 #include "maps/option.h"
+#include "tests/support/parsed.h"
 #include "tests/support/store.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define WEB "services:\n  - name: web\n    forward: l2\n    listen: 192.0.2.1:80\n"
-
-static const char *said(const struct poise_error *err)
-{
-	static char text[1024];
-
-	return poise_error_text(err, text, sizeof(text));
-}
-
-static struct config *parse(const char *text)
-{
-	struct poise_error err = {0};
-	struct config *cfg = config_parse("f.yaml", text, strlen(text), &err);
-
-	cr_assert_not_null(cfg, "%s", said(&err));
-	return cfg;
-}
 
 /* ---- files ------------------------------------------------------------------------------------*/
 
@@ -55,13 +39,13 @@ Test(ranges_config, forms)
 	};
 
 	for (size_t n = 0; n < COUNT(form); n++) {
-		struct config *cfg = parse(form[n].in), *again;
+		struct config *cfg = parsed(form[n].in), *again;
 		char *saved = config_save(cfg, 0), *twice;
 
 		cr_expect(*form[n].out ? strstr(saved, form[n].out) != NULL
 				       : !strstr(saved, "allow") && !strstr(saved, "deny"),
 			  "%s gives\n%s", form[n].in, saved);
-		again = parse(saved);
+		again = parsed(saved);
 		twice = config_save(again, 0);
 		cr_expect_str_eq(saved, twice);
 		free(saved);
@@ -74,11 +58,11 @@ Test(ranges_config, forms)
 /* Such as save --all writes, all defaults said. */
 Test(ranges_config, an_empty_list_is_written_as_one)
 {
-	struct config *cfg = parse(WEB), *again;
+	struct config *cfg = parsed(WEB), *again;
 	char *saved = config_save(cfg, CONFIG_SAVE_ALL);
 
 	cr_expect(strstr(saved, "    allow: []\n    deny: []\n"), "%s", saved);
-	again = parse(saved);
+	again = parsed(saved);
 	cr_expect_eq(config_diff(cfg, again, NULL, NULL), 0);
 	free(saved);
 	config_free(cfg);
@@ -118,8 +102,8 @@ Test(ranges_config, what_a_file_may_not_say)
 
 Test(ranges_config, apply_changes_them_and_nothing_else)
 {
-	struct config *live = parse(WEB "    allow: 10.0.0.0/8\n    idle: 1h\n");
-	struct config *file = parse(WEB "    allow: 10.0.0.0/8,192.0.2.0/24\n    idle: 1h\n");
+	struct config *live = parsed(WEB "    allow: 10.0.0.0/8\n    idle: 1h\n");
+	struct config *file = parsed(WEB "    allow: 10.0.0.0/8,192.0.2.0/24\n    idle: 1h\n");
 	struct config *clone = config_clone(live);
 	struct config_summary sum;
 	struct poise_error err = {0};
@@ -150,7 +134,7 @@ static void fill(struct ranges *list, unsigned int n, unsigned int net)
 
 Test(ranges_config, a_service_has_so_many)
 {
-	struct config *cfg = parse(WEB);
+	struct config *cfg = parsed(WEB);
 	struct poise_error err = {0};
 
 	fill(&cfg->service[0]->allow, POISE_RANGES_MAX / 2, 1);

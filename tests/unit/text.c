@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "maps/text.h"
+#include "tests/support/parsed.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* "object: message" of an error. */
-static const char *said(const struct poise_error *err)
-{
-	static char text[1024];
-
-	return poise_error_text(err, text, sizeof(text));
-}
 
 struct sample {
 	const char *in;
