@@ -2,6 +2,7 @@
 /* Command lines run in this process; see command.h. */
 #include "command.h"
 
+#include <criterion/criterion.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,19 @@ void command_start(struct command *c)
 
 	memset(c, 0, sizeof(*c));
 	c->cli.instance = instance_anonymous(&limits);
+}
+
+static void must(struct command *c, const char *line)
+{
+	cr_assert_eq(command(c, "%s", line), 0, "%s", c->err);
+}
+
+void command_start_web(struct command *c)
+{
+	command_start(c);
+	must(c, "service add web 192.0.2.10:80 [2001:db8::10]:80 forward ipip track always");
+	must(c, "backend add web 10.0.0.1 10.0.0.2 10.0.0.3 weight 2");
+	must(c, "backend set web 10.0.0.3 name three");
 }
 
 void command_stop(struct command *c)
@@ -56,4 +70,26 @@ int command(struct command *c, const char *fmt, ...)
 	free(argv);
 	instance_unlock(cli->instance);
 	return c->status;
+}
+
+char *command_saved(const struct command *c)
+{
+	struct config *cfg;
+	char *text;
+
+	cr_assert_eq(instance_load(c->cli.instance, &cfg, NULL), 0);
+	text = config_save(cfg, 0);
+	config_free(cfg);
+	return text;
+}
+
+const struct config_member *command_member(const struct command *c, const char *text)
+{
+	static struct config *cfg;
+	struct config_service *svc;
+
+	config_free(cfg);
+	cr_assert_eq(instance_load(c->cli.instance, &cfg, NULL), 0);
+	svc = config_service_find(cfg, "web", NULL);
+	return svc ? config_member_find(svc, text, NULL) : NULL;
 }

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The commands that change services and backends, on an instance of plain memory: what they say,
- * and that a refused one leaves what is in force byte-equal.
+ * The commands that change services and backends, on an instance of plain memory: what they do and
+ * say. What they refuse: cli_refused.c; several as one: cli_batch.c.
  */
+#include <criterion/criterion.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <criterion/criterion.h>
-
-#include "../support/command.h"
+#include "tests/support/command.h"
 
 static struct command c;
 
 static void start(void)
 {
-	command_start(&c);
-	command(&c, "service add web 192.0.2.10:80 [2001:db8::10]:80 forward ipip track always");
-	cr_assert_eq(c.status, 0, "%s", c.err);
-	command(&c, "backend add web 10.0.0.1 10.0.0.2 10.0.0.3 weight 2");
-	cr_assert_eq(c.status, 0, "%s", c.err);
-	command(&c, "backend set web 10.0.0.3 name three");
-	cr_assert_eq(c.status, 0, "%s", c.err);
+	command_start_web(&c);
 }
 
 static void stop(void)
@@ -32,168 +24,13 @@ static void stop(void)
 
 TestSuite(commands, .init = start, .fini = stop);
 
-/* What is in force, as a file. */
-static char *saved(void)
-{
-	struct config *cfg;
-	char *text;
-
-	cr_assert_eq(instance_load(c.cli.instance, &cfg, NULL), 0);
-	text = config_save(cfg, 0);
-	config_free(cfg);
-	return text;
-}
-
-static const struct config_member *member(const char *text)
-{
-	static struct config *cfg;
-	struct config_service *svc;
-
-	config_free(cfg);
-	cr_assert_eq(instance_load(c.cli.instance, &cfg, NULL), 0);
-	svc = config_service_find(cfg, "web", NULL);
-	return svc ? config_member_find(svc, text, NULL) : NULL;
-}
-
 /* How long backend three drains, to the nearest second: the change is stamped when committed. */
 static int deadline_seconds(void)
 {
-	const struct poise_member_conf *m = &member("three")->conf;
+	const struct poise_member_conf *m = &command_member(&c, "three")->conf;
 
 	return (int)((m->deadline - m->since + 500000000) / 1000000000);
 }
-
-struct refused {
-	const char *line;
-	int status;
-	const char *text;   /* of the first line on standard error, behind "poise: " */
-	const char *remedy; /* part of the second; NULL none is asked for */
-};
-
-static const struct refused refused[] = {
-	/* the command line itself: 2 */
-	{"frobnicate", 2, "unknown command \"frobnicate\"", NULL},
-	{"shw", 2, "unknown command \"shw\"", "did you mean \"show\"?"},
-	{"service", 2, "service: what to do is missing", "usage: poise service list|add"},
-	{"service ad web", 2, "service: unknown command \"ad\"", "did you mean \"add\"?"},
-	{"service add", 2, "service add: NAME is missing",
-	 "usage: poise service add NAME LISTENER"},
-	{"service add x", 2, "service add: LISTENER is missing (ADDR:PORT[/tcp|/udp])", "usage: "},
-	{"service add x 192.0.2.1:80 ploicy maglev", 2, "service add: unknown key \"ploicy\"",
-	 "did you mean \"policy\"?"},
-	{"service add x 192.0.2.1:80 policy", 2,
-	 "service add: policy: its value is missing (maglev|source-hash|", "usage: "},
-	{"service set web", 2, "service set: KEY VALUE is missing", "usage: "},
-	{"service set web idle 1h syn 5s idle 2h", 2, "service set: idle is said twice", "usage: "},
-	{"flows web state establishd", 2, "unknown state \"establishd\"",
-	 "did you mean \"established\"?"},
-	{"flows web stat new", 1, "service \"web\": backend stat: no such backend",
-	 "did you mean \"state\"?"},
-	{"flows web idle", 2, "flows: the duration of idle is missing", "usage: "},
-	{"flows idle 5", 1, "", NULL},
-	{"flows source", 2, "flows: the address of source is missing", "usage: "},
-	{"flows drop source 10.0.0.9", 2, "unknown word \"source\"", NULL},
-	{"flows client", 2, "flows client: ADDR is missing", "usage: poise flows client ADDR"},
-	{"flows client nobody", 1, "client nobody: not an IPv4 or IPv6 address", NULL},
-	{"flows client 192.0.2.1 wbe", 1, "service wbe: no such service", "did you mean web?"},
-	{"flows client 192.0.2.1 192.0.2.9:80", 1, "no service listens on 192.0.2.9:80", NULL},
-	{"flows client 192.0.2.1 web twice", 2, "flows client: \"twice\" is one word too many",
-	 "usage: "},
-	{"flows drop", 2, "flows drop: which flows? SERVICE, state STATE, idle DURATION, or all",
-	 "usage: "},
-	{"flows drop all web", 2, "flows drop: all is every service's, web one's", "usage: "},
-	{"flows drop idle 0", 2, "flows drop: which flows? ", "usage: "},
-	{"service rename web", 2, "service rename: NEW is missing", "usage: "},
-	{"service rename web a b", 2, "service rename: \"b\" is one word too many", "usage: "},
-	{"service del web --watch", 2, "service del: --watch is not an option of this command",
-	 "usage: "},
-	{"backend add web", 2, "backend add: ADDR[:PORT] is missing", "usage: "},
-	{"backend set web 10.0.0.1 wieght 2", 2,
-	 "backend set: \"wieght\" is neither a backend nor a key", "did you mean weight?"},
-	{"backend drain web", 2, "backend drain: BACKEND is missing", "usage: "},
-	{"backend drain all", 2, "backend drain: BACKEND is missing", "usage: "},
-	{"backend drain web three deadline", 2,
-	 "backend drain: the duration of deadline is missing", "usage: "},
-	{"backend disable web three more", 1, "service \"web\": backend more: no such backend",
-	 NULL},
-	/* what it asks for: 1 */
-	{"service add web 192.0.2.1:80 forward l2", 1,
-	 "service \"web\": there is a service of this name already", NULL},
-	{"service add x 192.0.2.10:80 forward l2", 1,
-	 "service \"x\": listener 192.0.2.10:80: belongs to service \"web\"", NULL},
-	{"service add x 192.0.2.300:80 forward l2", 1,
-	 "service \"x\": 192.0.2.300: not an IPv4 or IPv6 address", NULL},
-	{"service add x 192.0.2.1:99999 forward l2", 1, "service \"x\": ", NULL},
-	{"service add all 192.0.2.1:80 forward l2", 1, NULL, NULL},
-	{"service set web idle 30", 1, "service \"web\": idle 30: ", NULL},
-	{"service set web forward local", 1,
-	 "service \"web\": backend 10.0.0.1: not of the family of listener ", NULL},
-	{"service set web policy p2c track off", 1,
-	 "service \"web\": track off: no hash finds the backend that policy p2c has chosen again",
-	 "track auto records every flow"},
-	{"service set web policy magelv", 1, "service \"web\": policy magelv: ", "maglev"},
-	{"service set nope idle 1h", 1, "service nope: no such service", NULL},
-	{"service listen web 192.0.2.10:80", 1, NULL, NULL},
-	{"service unlisten web 192.0.2.11:80", 1, NULL, NULL},
-	{"service unlisten web 192.0.2.10:80 [2001:db8::10]:80", 1, "service \"web\": ", NULL},
-	{"service rename web all", 1, NULL, NULL},
-	{"backend add web 10.0.0.300", 1,
-	 "service \"web\": backend 10.0.0.300: not an IPv4 or IPv6 address", NULL},
-	{"backend add web 10.0.0.9 10.0.0.1", 1,
-	 "service \"web\": backend 10.0.0.1: is a backend of the service already", NULL},
-	{"backend add web 10.0.0.9 weight 65536", 1,
-	 "service \"web\": backend 10.0.0.9: weight 65536: out of range: 0 to 65535", NULL},
-	{"backend add web 10.0.0.9:8080", 1, "service \"web\": backend 10.0.0.9:8080: ", NULL},
-	{"backend add web 10.0.0.9 name three", 1, NULL, NULL},
-	{"backend del web 10.0.0.9", 1, "service \"web\": backend 10.0.0.9: no such backend", NULL},
-	{"backend drain all 10.0.0.9", 1, "no service has a backend \"10.0.0.9\"", NULL},
-	{"backend drain web three deadline 30", 1, NULL, NULL},
-};
-
-Test(commands, what_is_wrong_is_said_once_and_changes_nothing)
-{
-	char *before = saved();
-
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		const struct refused *r = &refused[i];
-		char *after, *second;
-
-		command(&c, "%s", r->line);
-		cr_assert_eq(c.status, r->status, "%s: %d: %s", r->line, c.status, c.err);
-		cr_assert_str_empty(c.out, "%s: %s", r->line, c.out);
-		cr_assert(!strncmp(c.err, "poise: ", 7), "%s: %s", r->line, c.err);
-		if (r->text)
-			cr_assert(!strncmp(c.err + 7, r->text, strlen(r->text)), "%s: %s", r->line,
-				  c.err);
-		second = strchr(c.err, '\n') + 1;
-		if (r->remedy)
-			cr_assert(strstr(second, r->remedy), "%s: %s", r->line, c.err);
-		cr_assert(!*second || second[strlen(second) - 1] == '\n', "%s: %s", r->line, c.err);
-		after = saved();
-		cr_assert_str_eq(after, before, "%s", r->line);
-		free(after);
-	}
-	free(before);
-}
-
-Test(commands, errors_in_json_have_the_same_words)
-{
-	struct json_object *o, *e, *v;
-
-	command(&c, "backend add web 10.0.0.300 --json");
-	cr_assert_eq(c.status, 1);
-	o = json_tokener_parse(c.err);
-	cr_assert(json_object_object_get_ex(o, "error", &e), "%s", c.err);
-	cr_assert(json_object_object_get_ex(e, "code", &v));
-	cr_assert_str_eq(json_object_get_string(v), "bad-value");
-	cr_assert(json_object_object_get_ex(e, "object", &v));
-	cr_assert_str_eq(json_object_get_string(v), "service \"web\": backend 10.0.0.300");
-	cr_assert(json_object_object_get_ex(e, "message", &v));
-	cr_assert_str_eq(json_object_get_string(v), "not an IPv4 or IPv6 address");
-	cr_assert_not(json_object_object_get_ex(e, "file", NULL), "absent = not known");
-	json_object_put(o);
-}
-
 Test(commands, a_change_prints_one_sentence_and_quiet_prints_none)
 {
 	command(&c, "service set web idle 1h");
@@ -269,7 +106,7 @@ Test(commands, a_service_answers_to_its_listeners)
 {
 	cr_assert_eq(command(&c, "service set 192.0.2.10:80 idle 1h"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend set [2001:db8::10]:80 three weight 7"), 0, "%s", c.err);
-	cr_assert_eq(member("10.0.0.3")->conf.weight, 7);
+	cr_assert_eq(command_member(&c, "10.0.0.3")->conf.weight, 7);
 }
 
 Test(commands, ipvs_words_are_taken_and_shown_in_ours)
@@ -292,17 +129,17 @@ Test(commands, drain_enable_disable_and_default_reset)
 			   "most 1m30s.\n",
 			   70),
 		  "%s", c.out);
-	cr_assert_eq(member("three")->conf.admin, POISE_DRAINING);
+	cr_assert_eq(command_member(&c, "three")->conf.admin, POISE_DRAINING);
 	cr_assert_eq(deadline_seconds(), 90);
 	cr_assert_eq(command(&c, "backend enable all three"), 0, "%s", c.err);
-	cr_assert_eq(member("three")->conf.admin, POISE_ENABLED);
-	cr_assert_eq(member("three")->conf.deadline, 0);
+	cr_assert_eq(command_member(&c, "three")->conf.admin, POISE_ENABLED);
+	cr_assert_eq(command_member(&c, "three")->conf.deadline, 0);
 	cr_assert_eq(command(&c, "backend disable web 10.0.0.1"), 0, "%s", c.err);
-	cr_assert_eq(member("10.0.0.1")->conf.admin, POISE_DISABLED);
+	cr_assert_eq(command_member(&c, "10.0.0.1")->conf.admin, POISE_DISABLED);
 	cr_assert_eq(command(&c, "backend set web 10.0.0.1 admin default weight default"), 0, "%s",
 		     c.err);
-	cr_assert_eq(member("10.0.0.1")->conf.admin, POISE_ENABLED);
-	cr_assert_eq(member("10.0.0.1")->conf.weight, 1);
+	cr_assert_eq(command_member(&c, "10.0.0.1")->conf.admin, POISE_ENABLED);
+	cr_assert_eq(command_member(&c, "10.0.0.1")->conf.weight, 1);
 }
 
 Test(commands, set_admin_draining_has_the_service_s_deadline)
@@ -315,21 +152,22 @@ Test(commands, set_admin_draining_has_the_service_s_deadline)
 Test(commands, a_deleted_backend_that_is_idle_is_gone_and_can_come_back)
 {
 	cr_assert_eq(command(&c, "backend del web three 10.0.0.1"), 0, "%s", c.err);
-	cr_assert_null(member("10.0.0.1"));
-	cr_assert_not_null(member("10.0.0.2"));
+	cr_assert_null(command_member(&c, "10.0.0.1"));
+	cr_assert_not_null(command_member(&c, "10.0.0.2"));
 	cr_assert_eq(command(&c, "backend add web 10.0.0.3"), 0, "%s", c.err);
-	cr_assert_eq(member("10.0.0.3")->conf.weight, 1);
+	cr_assert_eq(command_member(&c, "10.0.0.3")->conf.weight, 1);
 	cr_assert_eq(command(&c, "backend del web 10.0.0.2 10.0.0.3 --now"), 0, "%s", c.err);
-	cr_assert_null(member("10.0.0.2"));
-	cr_assert_null(member("10.0.0.3"));
+	cr_assert_null(command_member(&c, "10.0.0.2"));
+	cr_assert_null(command_member(&c, "10.0.0.3"));
 }
 
 Test(commands, a_backend_that_leaves_can_only_come_back_or_be_cut)
 {
-	c.cli.instance->counters[member("three")->id].opened = 1; /* a live flow keeps it */
+	c.cli.instance->counters[command_member(&c, "three")->id].opened =
+		1; /* a live flow keeps it */
 	cr_assert_eq(command(&c, "backend del web three"), 0, "%s", c.err);
 	cr_assert(strstr(c.out, "1 flow stays"), "%s", c.out);
-	cr_assert_eq(member("three")->conf.r.state, POISE_REC_LEAVING);
+	cr_assert_eq(command_member(&c, "three")->conf.r.state, POISE_REC_LEAVING);
 	cr_assert_eq(command(&c, "backend enable web three"), 1);
 	cr_assert(!strncmp(c.err,
 			   "poise: service \"web\": backend three: is leaving\n"
@@ -341,10 +179,10 @@ Test(commands, a_backend_that_leaves_can_only_come_back_or_be_cut)
 	cr_assert_eq(command(&c, "service drain web"), 0, "%s", c.err);
 	cr_assert(!strncmp(c.out, "2 backends drain", 16), "%s", c.out);
 	cr_assert_eq(command(&c, "backend add web 10.0.0.3"), 0, "%s", c.err);
-	cr_assert_eq(member("10.0.0.3")->conf.r.state, POISE_REC_USED);
+	cr_assert_eq(command_member(&c, "10.0.0.3")->conf.r.state, POISE_REC_USED);
 	cr_assert_eq(command(&c, "backend del web 10.0.0.3"), 0, "%s", c.err);
 	cr_assert_eq(command(&c, "backend del web 10.0.0.3 --now"), 0, "%s", c.err);
-	cr_assert_null(member("10.0.0.3"));
+	cr_assert_null(command_member(&c, "10.0.0.3"));
 }
 
 Test(commands, json_of_show_has_the_words_of_the_file)
@@ -373,101 +211,12 @@ Test(commands, json_of_show_has_the_words_of_the_file)
 	cr_assert_not(strstr(c.out, "\"flows\""), "a hash service has no gauge: %s", c.out);
 }
 
-/* ---- batch --------------------------------------------------------------------------------*/
-
-static const char *file(const char *content)
-{
-	static char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/tmp/poise-cli-%d.txt", getpid());
-	f = fopen(path, "w");
-	cr_assert_not_null(f);
-	fputs(content, f);
-	fclose(f);
-	return path;
-}
-
-Test(commands, a_batch_is_one_transaction)
-{
-	__u64 before = c.cli.instance->meta->committed;
-	const char *path = file("# a rolling change\n"
-				"poise service add dns 192.0.2.53:53/udp forward l2\n"
-				"\n"
-				"backend add dns 10.0.1.1 10.0.1.2\n"
-				"backend set web three weight 9; # not a comment sign behind ;\n");
-
-	cr_assert_eq(command(&c, "batch %s", path), 1, "9; is no weight");
-	path = file("# a rolling change\n"
-		    "poise service add dns 192.0.2.53:53/udp forward l2\n"
-		    "\n"
-		    "backend add dns 10.0.1.1 10.0.1.2   # two of them\n"
-		    "backend set web 'three' weight 9\n");
-	cr_assert_eq(command(&c, "batch %s", path), 0, "%s", c.err);
-	cr_assert(!strncmp(c.out, "3 commands done as one: ", 24), "%s", c.out);
-	cr_assert_eq(c.cli.instance->meta->committed, before + 1);
-	cr_assert_eq(member("three")->conf.weight, 9);
-	unlink(path);
-}
-
-struct bad_batch {
-	const char *content;
-	int status;
-	const char *error; /* with %s for the file */
-};
-
-Test(commands, a_batch_with_a_mistake_changes_nothing_and_names_the_line)
-{
-	static const struct bad_batch bad[] = {
-		{"service add dns 192.0.2.53:53 forward l2\nbackend add dns 10.0.0.300\n", 1,
-		 "poise: service \"dns\": backend 10.0.0.300: not an IPv4 or IPv6 address (%s:2)"},
-		{"service add dns 192.0.2.53:53 forward l2\n\n\nfrob\n", 2,
-		 "poise: unknown command \"frob\" (%s:4)"},
-		{"service add dns 192.0.2.53:53 forward l2\nshow\n", 2,
-		 "poise: show cannot stand in a batch (%s:2)"},
-		{"service add dns 192.0.2.53:53 forward l2\nbatch x\n", 2,
-		 "poise: batch cannot stand in a batch (%s:2)"},
-		{"service add 'dns 192.0.2.53:53\n", 1, "poise: a ' is not closed (%s:1)"},
-		{"backend drain web three --wait\n", 2,
-		 "poise: backend drain: --wait cannot stand in a batch"},
-		{"backend drain web three --json\n", 2,
-		 "poise: backend drain: --json is not an option of this command"},
-		{"ser add dns 192.0.2.53:53 forward l2\n", 2,
-		 "poise: unknown command \"ser\" (%s:1)"},
-		/* only the whole is valid or not */
-		{"\nservice add dns 192.0.2.53:53 track off policy p2c\n", 1,
-		 "poise: service \"dns\": track off: no hash finds the backend that policy p2c has "
-		 "chosen again (%s:2)"},
-		{"service set web quic yes\nbackend set web three server-id 9\n"
-		 "backend add web 10.0.0.9 server-id 9\n",
-		 1,
-		 "poise: service \"web\": backend 10.0.0.9: backend 10.0.0.3 has server-id 9 too "
-		 "(%s:3)"},
-	};
-	char *before = saved();
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const char *path = file(bad[i].content);
-		char expected[512], *after;
-
-		snprintf(expected, sizeof(expected), bad[i].error, path);
-		cr_assert_eq(command(&c, "batch %s", path), bad[i].status, "%s: %d: %s",
-			     bad[i].content, c.status, c.err);
-		cr_assert(!strncmp(c.err, expected, strlen(expected)), "%s: %s", expected, c.err);
-		after = saved();
-		cr_assert_str_eq(after, before, "%s", bad[i].content);
-		free(after);
-		unlink(path);
-	}
-	free(before);
-}
-
 Test(commands, words_may_be_shortened_on_a_terminal)
 {
 	cr_assert_eq(command(&c, "ba s web thr wei 3"), 2);
 	c.cli.abbreviate = true;
 	cr_assert_eq(command(&c, "back s web three wei 3"), 0, "%s", c.err);
-	cr_assert_eq(member("three")->conf.weight, 3);
+	cr_assert_eq(command_member(&c, "three")->conf.weight, 3);
 	cr_assert_eq(command(&c, "ba s web three weight 3"), 2);
 	cr_assert(strstr(c.err, "ambiguous: backend, batch"), "%s", c.err);
 }
@@ -484,7 +233,7 @@ Test(commands, live_flows_and_those_that_ever_began_are_told_apart)
 	size_t size = 0;
 
 	for (int k = 0; k < 2; k++) {
-		__u16 id = member(flows[k].backend)->id;
+		__u16 id = command_member(&c, flows[k].backend)->id;
 		char line[80];
 
 		c.cli.instance->counters[id].opened = flows[k].opened;
@@ -505,7 +254,7 @@ Test(commands, live_flows_and_those_that_ever_began_are_told_apart)
 
 Test(commands, service_del_refuses_live_flows_and_names_them)
 {
-	__u16 id = member("three")->id;
+	__u16 id = command_member(&c, "three")->id;
 
 	c.cli.instance->counters[id].opened = 12;
 	c.cli.instance->counters[id].closed = 5;
@@ -526,9 +275,9 @@ Test(commands, a_full_instance_says_which_limit)
 	for (int i = 0; i < 16 && !status; i++) {
 		snprintf(line, sizeof(line), "service add s%d 192.0.2.20:%d forward l2", i,
 			 1000 + i);
-		before = saved();
+		before = command_saved(&c);
 		status = command(&c, "%s", line);
-		after = saved();
+		after = command_saved(&c);
 		if (status)
 			cr_assert_str_eq(after, before);
 		free(after);
