@@ -48,6 +48,13 @@ void host_up(struct host *h)
 	host_poise(h, "reset"); /* what one that was killed may have left, of a number used again */
 }
 
+void host_web(struct host *h)
+{
+	host_must(h, "attach e0");
+	host_must(h, "service add web 192.0.2.10:80 '[2001:db8::10]:80' forward l2 track always");
+	host_must(h, "backend add web 10.0.0.1 10.0.0.2 10.0.0.3");
+}
+
 void host_down(struct host *h)
 {
 	host_poise(h, "reset");

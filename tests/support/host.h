@@ -24,6 +24,8 @@ struct host {
 
 /* Skips the test without root. */
 void host_up(struct host *h);
+/* Attaches to e0, and makes a service web of two listeners and backends 10.0.0.1 .. 10.0.0.3. */
+void host_web(struct host *h);
 void host_down(struct host *h);
 
 /* Runs a shell command in which `poise` is the built one and $I is --instance of this host. Returns
