@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kinds of transaction, each on the same small configuration.
+ * The kinds of transaction, each on the same small configuration. The changes themselves are in
+ * kinds_service.c, kinds_options.c, kinds_backend.c and kinds_address.c.
  */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "kinds.h"
-#include "maps/text.h"
-
-#define TABLE 61 /* slots: few, so that a transaction has few stores */
+#include "kinds_priv.h"
 
 /* ---- where every case begins ------------------------------------------------------------------*/
 
-static struct config_address *claim(struct config *cfg, const char *text, const char *device)
+struct config_service *kinds_service(const struct config *cfg, const char *name)
 {
-	struct poise_error err = {0};
-	struct config_address *a;
-	union poise_addr addr;
+	struct config_service *svc = config_service_named(cfg, name);
 
-	cr_assert_eq(poise_parse_host(text, &addr, &err), 0, "%s", text);
-	a = config_address_add(cfg, &addr, &err);
-	cr_assert(a && !config_address_device(a, device, &err), "%s: %s", text, err.message);
-	return a;
+	cr_assert(svc, "%s", name);
+	return svc;
 }
 
-static void set_ranges(struct config_service *web, const char *allow, const char *deny)
+struct config_member *kinds_member(const struct config *cfg, unsigned int web_member)
 {
-	struct poise_error err = {0};
-
-	ranges_free(&web->allow);
-	ranges_free(&web->deny);
-	cr_assert(!allow || !ranges_set(&web->allow, allow, &err), "%s", err.message);
-	cr_assert(!deny || !ranges_set(&web->deny, deny, &err), "%s", err.message);
+	return &kinds_service(cfg, "web")->member[web_member];
 }
 
 void kinds_set_up(struct config *cfg, unsigned long argument)
@@ -41,18 +29,18 @@ void kinds_set_up(struct config *cfg, unsigned long argument)
 	struct config_service *dns = store_add_service(cfg, "dns", 2, 10, 2);
 
 	(void)argument;
-	web->conf.table_size = TABLE;
-	dns->conf.table_size = TABLE;
+	web->conf.table_size = KINDS_TABLE;
+	dns->conf.table_size = KINDS_TABLE;
 	store_listen(cfg, web, "[2001:db8::1]:443");
 	store_listen(cfg, dns, "192.0.2.2:0/udp");
 	web->member[1].conf.weight = 5;
 	web->member[2].conf.health = POISE_HEALTH_CHECKING;
 	/* as many as later kinds have, so that their run would fit in its place */
-	set_ranges(web, NULL, "198.51.100.0/24,203.0.113.0/24,2001:db8:bad::/48");
+	kinds_ranges(web, NULL, "198.51.100.0/24,203.0.113.0/24,2001:db8:bad::/48");
 	for (int l = 0; l < web->conf.listeners; l++)
 		web->conf.listener[l].own = POISE_OWN_NOT;
-	claim(cfg, "192.0.2.1", "lo")->conf.own = POISE_OWN_NOT;
-	claim(cfg, "2001:db8::1", "e0");
+	kinds_claim(cfg, "192.0.2.1", "lo")->conf.own = POISE_OWN_NOT;
+	kinds_claim(cfg, "2001:db8::1", "e0");
 }
 
 struct instance *kinds_begin(void)
@@ -64,429 +52,29 @@ struct instance *kinds_begin(void)
 	return i;
 }
 
-/* ---- the kinds --------------------------------------------------------------------------------*/
-
-static struct config_service *named(struct config *cfg, const char *name)
-{
-	struct config_service *svc = config_service_named(cfg, name);
-
-	cr_assert(svc, "%s", name);
-	return svc;
-}
-
-static struct config_member *member(struct config *cfg, unsigned int m)
-{
-	return &named(cfg, "web")->member[m];
-}
-
-static void service_add(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	store_add_service(cfg, "mail", 3, 20, 2)->conf.table_size = TABLE;
-}
-
-static void service_del(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	config_service_del(cfg, named(cfg, "dns"));
-}
-
-static void service_rename(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	struct poise_error err;
-
-	cr_assert_eq(config_service_rename(cfg, named(cfg, "dns"), "names", &err), 0);
-}
-
-/* Another service takes the name, the listener and the backends of one that goes. */
-static void service_replace(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	config_service_del(cfg, named(cfg, "web"));
-	store_add_service(cfg, "web", 1, 0, 4)->conf.table_size = TABLE;
-}
-
-static void listen_more(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	store_listen(cfg, named(cfg, "web"), "192.0.2.9:0");
-	store_listen(cfg, named(cfg, "web"), "192.0.2.9:8080");
-}
-
-static void unlisten(struct config *cfg, struct config_service *svc, const char *listener)
-{
-	struct poise_listener_conf l = {0};
-	struct poise_error err;
-
-	(void)cfg;
-	cr_assert_eq(poise_parse_listener(listener, &l, &err), 0);
-	cr_assert_eq(config_unlisten(svc, &l, &err), 0);
-}
-
-static void listen_less(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	unlisten(cfg, named(cfg, "web"), "[2001:db8::1]:443");
-	unlisten(cfg, named(cfg, "dns"), "192.0.2.2:0/udp");
-}
-
-static void listener_moves(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	unlisten(cfg, named(cfg, "web"), "[2001:db8::1]:443");
-	store_listen(cfg, named(cfg, "dns"), "[2001:db8::1]:443");
-}
-
-static void set_policy(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.policy = POISE_SOURCE_HASH;
-}
-
-static void set_table_size(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.table_size = 2 * TABLE + 1;
-}
-
-static void set_timers(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.idle = 60000;
-	named(cfg, "web")->conf.track = POISE_TRACK_ALWAYS;
-}
-
-static void set_forward(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.forward = POISE_L2;
-	named(cfg, "dns")->conf.entropy = 1;
-}
-
-static void backend_add(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	store_add_member(named(cfg, "web"), "10.0.9.1");
-}
-
-static void backend_add_many(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	char address[32];
-
-	for (int n = 1; n <= 12; n++) {
-		snprintf(address, sizeof(address), "10.0.8.%d", n);
-		store_add_member(named(cfg, "web"), address);
-	}
-}
-
-static void backend_weight(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.weight = 9;
-}
-
-static void backend_weight_0(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.weight = 0;
-}
-
-static void backend_drain(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.admin = POISE_DRAINING;
-	member(cfg, 0)->conf.deadline = 12345;
-}
-
-static void backend_disable(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.admin = POISE_DISABLED;
-}
-
-static void set_gue(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.forward = POISE_GUE;
-	named(cfg, "web")->conf.gue_port = 7000;
-	named(cfg, "dns")->conf.gue_checksum = 1;
-}
-
-static void backend_forward(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.forward = POISE_L2;
-	member(cfg, 0)->conf.forward_set = 1;
-}
-
-static void backend_down(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 1)->conf.health = POISE_HEALTH_DOWN;
-}
-
-static void backend_up(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 2)->conf.health = POISE_HEALTH_UP;
-}
-
-static void backend_sorry(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.sorry = 1;
-}
-
-static void set_refuse(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.on_none_up = POISE_NONE_UP_REFUSE;
-	named(cfg, "web")->conf.on_nobody = POISE_NOBODY_DROP;
-}
-
-static void set_panic(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.panic = 100;
-}
-
-static void set_on_down(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.on_down = POISE_ON_DOWN_RESET;
-	named(cfg, "web")->conf.on_down_udp = POISE_UDP_KEEP;
-}
-
-static void backend_leaves(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	member(cfg, 0)->conf.r.state = POISE_REC_LEAVING;
-	member(cfg, 0)->conf.deadline = 1000;
-}
-
-static void backend_del(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	config_member_del(named(cfg, "web"), member(cfg, 1));
-}
-
-static void all_down(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	for (unsigned int m = 0; m < 3; m++)
-		member(cfg, m)->conf.health = POISE_HEALTH_DOWN;
-}
-
-static void all_disabled(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	for (unsigned int m = 0; m < 3; m++)
-		member(cfg, m)->conf.admin = POISE_DISABLED;
-}
-
-static void all_del(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	while (named(cfg, "web")->members)
-		config_member_del(named(cfg, "web"), member(cfg, 0));
-}
-
-static void address_claim(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	claim(cfg, "192.0.2.0", "lo"); /* sorted before the others */
-}
-
-static void address_put(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	for (size_t a = 0; a < cfg->addresses; a++)
-		cfg->address[a].conf.put = POISE_PUT_MARKED;
-}
-
-static void address_moves(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	claim(cfg, "192.0.2.1", "e1");
-}
-
-static void address_leaves(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	config_address_leave(&cfg->address[0]);
-}
-
-/* Keys of one that is claimed, and of one that is not. */
-static void address_set(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	cfg->address[0].conf.ping = POISE_PING_NO;
-	cfg->address[0].conf.announced = POISE_WITHDRAWN_NO_BACKEND;
-	claim(cfg, "192.0.2.9", "")->conf.other_ports = POISE_OTHER_PASS;
-}
-
-/* Claimed for nobody, and already known to be no other's. */
-static void address_known(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	claim(cfg, "192.0.2.9", "lo")->conf.own = POISE_OWN_NOT;
-}
-
-static void address_usable(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	cfg->address[0].conf.ping = POISE_PING_USABLE;
-}
-
-/* Somebody puts one on a device, the other is found to be nobody's. */
-static void own_changes(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.listener[0].own = POISE_OWN_HOST;
-	named(cfg, "dns")->conf.listener[0].own = POISE_OWN_NOT;
-}
-
-/* The slot of the one that goes is had by the one that comes. */
-static void address_replace(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	config_address_del(cfg, &cfg->address[0]);
-	claim(cfg, "192.0.2.7", "lo");
-}
-
 /* Something of everything at once, as apply does it. */
-static void big_diff(struct config *cfg, unsigned long argument)
+static EDIT(big_diff)
 {
-	(void)argument;
-	service_add(cfg, 0);
-	listener_moves(cfg, 0);
-	service_rename(cfg, 0);
-	set_policy(cfg, 0);
-	backend_add(cfg, 0);
-	backend_del(cfg, 0);
-	backend_weight(cfg, 0);
-	backend_up(cfg, 0);
-	address_replace(cfg, 0);
-}
-
-static void table_size_back(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.table_size = TABLE;
-}
-
-static void all_up(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	for (unsigned int m = 0; m < 3; m++)
-		member(cfg, m)->conf.health = POISE_HEALTH_UP;
-}
-
-/* ---- QUIC: server ids that come, change hands and go ------------------------------------------*/
-
-static void quic_on(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "dns")->conf.quic = 1;
-	for (unsigned int m = 0; m < 2; m++)
-		named(cfg, "dns")->member[m].conf.server_id = m + 1;
-}
-
-static void quic_web(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.quic = 1;
-	for (unsigned int m = 0; m < 3; m++)
-		member(cfg, m)->conf.server_id = 7 * m + 1;
-}
-
-static void quic_off(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "dns")->conf.quic = 0;
-}
-
-static void quic_swap(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "dns")->member[0].conf.server_id = 2;
-	named(cfg, "dns")->member[1].conf.server_id = 1;
-}
-
-static void quic_leaves(struct config *cfg, unsigned long argument)
-{
-	struct config_service *dns = named(cfg, "dns");
-
-	(void)argument;
-	dns->member[0].conf.r.state = POISE_REC_LEAVING;
-	dns->member[0].conf.deadline = 1000;
-	dns->member[1].conf.server_id = 1;
-}
-
-/* ---- limits that come, change and go ----------------------------------------------------------*/
-
-static void limit_some(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.max_conns = 7;
-	named(cfg, "dns")->member[0].conf.max_conns_set = 1;
-	named(cfg, "dns")->member[0].conf.max_conns = 9;
-}
-
-static void limit_others(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.max_conns = 8;
-	member(cfg, 1)->conf.max_conns_set = 1;
-	named(cfg, "dns")->member[1].conf.max_conns_set = 1;
-	named(cfg, "dns")->member[1].conf.max_conns = 1;
-}
-
-static void limit_none(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	named(cfg, "web")->conf.max_conns = 0;
-	named(cfg, "dns")->member[0].conf.max_conns_set = 0;
-}
-
-/* ---- source ranges ----------------------------------------------------------------------------*/
-
-static void ranges_some(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	set_ranges(named(cfg, "web"), "10.1.0.0/16,2001:db8::/32", "10.1.7.0/24");
-}
-
-static void ranges_others(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	set_ranges(named(cfg, "web"), NULL, "10.1.7.0/24,10.9.0.0/16,2001:db8:bad::/48");
-}
-
-/* Other prefixes that come to the same. */
-static void ranges_respelt(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	set_ranges(named(cfg, "web"), "10.1.0.0/17,10.1.128.0/17,2001:db8::/32", "10.1.7.0/24");
-}
-
-static void ranges_none(struct config *cfg, unsigned long argument)
-{
-	(void)argument;
-	set_ranges(named(cfg, "web"), NULL, NULL);
+	kind_service_add(cfg, 0);
+	kind_listener_moves(cfg, 0);
+	kind_service_rename(cfg, 0);
+	kind_set_policy(cfg, 0);
+	kind_backend_add(cfg, 0);
+	kind_backend_del(cfg, 0);
+	kind_backend_weight(cfg, 0);
+	kind_backend_up(cfg, 0);
+	kind_address_replace(cfg, 0);
 }
 
 /* ---- the table of them ------------------------------------------------------------------------*/
 
 #define KIND(name)                                                                                 \
 	{                                                                                          \
-#name, NULL, name                                                                  \
+#name, NULL, kind_##name                                                           \
 	}
 #define AFTER(first, name)                                                                         \
 	{                                                                                          \
-#name " after " #first, first, name                                                \
+#name " after " #first, kind_##first, kind_##name                                  \
 	}
 
 const struct kind kinds[] = {
