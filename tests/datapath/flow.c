@@ -30,7 +30,8 @@ static struct rig rig;
 
 TestSuite(flow, .fini = place_cleanup);
 
-#define CLIENT "ip4 10.1.0.9 > 10.2.0.1 | "
+#define CLIENT	 "ip4 10.1.0.9 > 10.2.0.1 | "
+#define STRANGER "ip4 10.1.0.200 > 10.2.0.1 | tcp 999 > 80 S"
 
 enum kind { SYN, DATA, FIN, RST, UDP, KINDS };
 
@@ -42,30 +43,6 @@ static const char *const packets[KINDS] = {
 
 static const char *const kinds[KINDS] = {"SYN", "data", "FIN", "RST", "UDP"};
 static const char *const states[] = {"free", "NEW", "PICKUP", "EST", "FIN", "RST", "AFFINITY"};
-
-/* ---- words ------------------------------------------------------------------------------------*/
-
-static __u64 make_word(__u64 old, __u16 member, enum poise_flow_state state, __u32 stamp)
-{
-	return (old >> POISE_WORD_TAG_SHIFT << POISE_WORD_TAG_SHIFT) |
-	       (__u64)member << POISE_WORD_MEMBER_SHIFT | (__u64)state << POISE_WORD_STATE_SHIFT |
-	       (stamp & POISE_WORD_STAMP);
-}
-
-/* The kernel's second: what a word that is new now is stamped with. */
-static __u32 kernel_second(void)
-{
-	__u64 *word;
-	__u32 second;
-
-	rig_forget(&rig);
-	rig_send(&rig, "ip4 10.1.0.200 > 10.2.0.1 | tcp 999 > 80 S", NULL);
-	word = rig_word(&rig);
-	cr_assert(word, "a SYN was not recorded");
-	second = (__u32)*word & POISE_WORD_STAMP;
-	rig_forget(&rig);
-	return second;
-}
 
 /* ---- cells ------------------------------------------------------------------------------------*/
 
@@ -179,7 +156,7 @@ static bool word_is(const struct cell *c, __u64 start, __u16 chosen, __u16 other
 		return c->then == NOTHING && !word;
 	if (c->then == KEPT)
 		return *word == start;
-	return *word == make_word(*word, member, c->to, now);
+	return *word == rig_word_as(*word, member, c->to, now);
 }
 
 /* One cell; false if the second changed under it and it must be tried again. */
@@ -188,7 +165,7 @@ static bool try_cell(const struct cell *c, __u16 chosen, __u16 other)
 	static struct rig_counts was, is;
 	static struct frame out;
 	long long opened[2], closed[2];
-	__u32 now = kernel_second();
+	__u32 now = rig_second(&rig, STRANGER);
 	__u64 *word, start = 0;
 	bool right;
 	int verdict;
@@ -196,7 +173,7 @@ static bool try_cell(const struct cell *c, __u16 chosen, __u16 other)
 	if (c->from != O) {
 		rig_send(&rig, packets[c->kind == UDP ? UDP : SYN], NULL);
 		word = rig_word(&rig);
-		start = *word = make_word(*word, other, c->from, now - c->age);
+		start = *word = rig_word_as(*word, other, c->from, now - c->age);
 	}
 	rig_count(&rig, &was);
 	verdict = rig_send(&rig, packets[c->kind], &out);
@@ -206,7 +183,7 @@ static bool try_cell(const struct cell *c, __u16 chosen, __u16 other)
 	sum_gauges(&was, &opened[0], &closed[0]);
 	sum_gauges(&is, &opened[1], &closed[1]);
 	start = word ? *word : 0;
-	if (kernel_second() != now)
+	if (rig_second(&rig, STRANGER) != now)
 		return false;
 	cr_expect(verdict == XDP_TX, "%s of %u s, %s: verdict %d", states[c->from], c->age,
 		  kinds[c->kind], verdict);
@@ -255,13 +232,13 @@ static void table_is_complete(void)
 /* Puts a word for the flow of `kind` in place: state, member, age. */
 static __u64 *place_word(enum kind kind, enum poise_flow_state state, __u16 member)
 {
-	__u32 now = kernel_second();
+	__u32 now = rig_second(&rig, STRANGER);
 	__u64 *word;
 
 	rig_send(&rig, packets[kind == UDP ? UDP : SYN], NULL);
 	word = rig_word(&rig);
 	cr_assert(word);
-	*word = make_word(*word, member, state, now);
+	*word = rig_word_as(*word, member, state, now);
 	return word;
 }
 
@@ -408,10 +385,10 @@ static void long_idle(void)
 	cr_assert(POISE_WORD_STATE(*word) == E && *word & POISE_WORD_UNIT);
 	units = (__u32)*word & POISE_WORD_STAMP;
 	/* three units are less than the 60 s after which a SYN is a new flow, five are more */
-	*word = (make_word(*word, other, E, units - 3)) | POISE_WORD_UNIT;
+	*word = (rig_word_as(*word, other, E, units - 3)) | POISE_WORD_UNIT;
 	rig_send(&rig, packets[SYN], NULL);
 	cr_expect(POISE_WORD_STATE(*word) == E && POISE_WORD_MEMBER(*word) == other);
-	*word = (make_word(*word, other, E, units - 5)) | POISE_WORD_UNIT;
+	*word = (rig_word_as(*word, other, E, units - 5)) | POISE_WORD_UNIT;
 	rig_send(&rig, packets[SYN], NULL);
 	cr_expect(POISE_WORD_STATE(*word) == N && POISE_WORD_MEMBER(*word) == chosen);
 }
@@ -430,7 +407,7 @@ static struct poise_bucket *fill_bucket(__u32 now)
 	bucket = &rig.i->flows[(word - rig.i->flows[0].word) / POISE_BUCKET_WORDS];
 	for (int k = 0; k < POISE_BUCKET_WORDS; k++)
 		bucket->word[k] =
-			make_word((__u64)(k + 1) << 40, rig_member(&rig, "10.3.0.1"), E, now - 1);
+			rig_word_as((__u64)(k + 1) << 40, rig_member(&rig, "10.3.0.1"), E, now - 1);
 	return bucket;
 }
 
@@ -444,12 +421,12 @@ static void expect_victim(enum poise_flow_state first, unsigned int first_age,
 			  enum poise_flow_state second, unsigned int second_age)
 {
 	static struct rig_counts was, is;
-	__u32 now = kernel_second();
+	__u32 now = rig_second(&rig, STRANGER);
 	struct poise_bucket *b = fill_bucket(now);
 	__u64 kept;
 
-	b->word[5] = make_word(b->word[5], rig_member(&rig, "10.3.0.1"), first, now - first_age);
-	kept = make_word(b->word[2], rig_member(&rig, "10.3.0.1"), second, now - second_age);
+	b->word[5] = rig_word_as(b->word[5], rig_member(&rig, "10.3.0.1"), first, now - first_age);
+	kept = rig_word_as(b->word[2], rig_member(&rig, "10.3.0.1"), second, now - second_age);
 	b->word[2] = kept;
 	rig_count(&rig, &was);
 	cr_expect(rig_send(&rig, packets[SYN], NULL) == XDP_TX);
@@ -482,7 +459,7 @@ static void full(void)
 	static struct frame first, again;
 
 	rig_open(&rig, setup);
-	b = fill_bucket(kernel_second());
+	b = fill_bucket(rig_second(&rig, STRANGER));
 	before = *b;
 	rig_count(&rig, &was);
 	cr_expect(rig_send(&rig, packets[SYN], &first) == XDP_TX);

@@ -100,5 +100,10 @@ void rig_refill(const struct rig *r);
 void rig_forget(struct rig *r);
 /* The only word in the flow table, NULL if there is none; the test fails if there are more. */
 __u64 *rig_word(const struct rig *r);
+/* The word of the same flow with another member, state and stamp. */
+__u64 rig_word_as(__u64 old, __u16 member, enum poise_flow_state state, __u32 stamp);
+/* The kernel's second, which a word that is new now is stamped with: that of this SYN to a service
+ * that records all its flows. Forgets all flows. */
+__u32 rig_second(struct rig *r, const char *syn);
 
 #endif
