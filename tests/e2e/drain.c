@@ -22,14 +22,12 @@ static struct site site;
 static void up(int backends)
 {
 	site = (struct site){.backends = backends};
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 }
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(drain, .fini = down, .timeout = TEST_LONGEST);
@@ -77,8 +75,7 @@ static void check_in_turn(const struct site *wanted)
 	site = *wanted;
 	site.backends = 4;
 	site.clients = 2;
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 	site_service(&site, SITE_VIP4, 4);
 	lab_must(&site.lab, "lb1",
 		 "poise service listen web [" SITE_VIP6 "]:80 [" SITE_VIP6 "]:9000/udp");

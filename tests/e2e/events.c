@@ -30,8 +30,7 @@ static void up(void)
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(events, .init = up, .fini = down, .timeout = TEST_LONGEST);

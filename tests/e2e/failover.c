@@ -21,14 +21,12 @@ static struct site site;
 static void up(bool ipip, int backends)
 {
 	site = (struct site){.backends = backends, .ipip = ipip};
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 }
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(failover, .fini = down, .timeout = TEST_LONGEST);

@@ -15,14 +15,12 @@ static struct site site;
 static void up(void)
 {
 	site = (struct site){.backends = 3};
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 }
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(ladder, .init = up, .fini = down, .timeout = TEST_LONGEST);

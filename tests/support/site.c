@@ -74,6 +74,12 @@ void site_attach(struct site *s)
 		lab_must(&s->lab, "lb1", "poise attach eth1");
 }
 
+void site_begin(struct site *s)
+{
+	site_up(s);
+	site_attach(s);
+}
+
 const char *site_backend(const struct site *s, int n, int family)
 {
 	static char text[32];
@@ -241,4 +247,10 @@ void site_down(struct site *s)
 		lab_stop(s->poised, SIGTERM);
 	s->poised = 0;
 	lab_down(&s->lab);
+}
+
+void site_end(struct site *s)
+{
+	lab_must(&s->lab, "lb1", "poise map check");
+	site_down(s);
 }

@@ -43,6 +43,8 @@ void site_serve(struct site *s, int n);
 void site_unserve(struct site *s, int n);
 /* Starts poised on lb1 and attaches it to eth0, and eth1 if there is one. */
 void site_attach(struct site *s);
+/* Both of it. */
+void site_begin(struct site *s);
 /* Makes service `web` with listeners on that address and the backends' addresses of that family (4
  * or 6), and waits until they can be reached. Nobody checks them. */
 void site_service(struct site *s, const char *vip, int backend_family);
@@ -81,5 +83,7 @@ void site_connect_often(const struct site *s, const char *at, const char *from, 
 void site_expect_late(const struct site *s, const char *node, const char *backend, const char *vip,
 		      int port, int size, const char *says);
 void site_down(struct site *s);
+/* The same when every map is found to be what the configuration asks for. */
+void site_end(struct site *s);
 
 #endif
