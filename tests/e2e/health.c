@@ -19,14 +19,12 @@ static struct site site;
 static void up(void)
 {
 	site = (struct site){.backends = 3};
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 }
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(health, .init = up, .fini = down, .timeout = TEST_LONGEST);
@@ -108,10 +106,30 @@ Test(health, http_to_ipv6)
 	check_faults(SITE_VIP6, 6);
 }
 
+static void check_certificate(const char *vip, int family, const char *dir)
+{
+	double begun;
+
+	site_service(&site, vip, family);
+	lab_must(&site.lab, "lb1",
+		 "poise health set web https port 8443 host " TLS_NAME " ca %s/ca.crt " SITE_QUICK,
+		 dir);
+	site_expect_all_up(&site, family, "http 200");
+	late_begin();
+	tls_expire(&site.lab, "b2", true);
+	begun = clients_now();
+	site_expect(&site, 2, family, "down", ".*certificate has expired");
+	site_expect_in_time(&site, "a certificate that expired",
+			    site_since(&site, 2, family) - begun);
+	expect_served(vip);
+	tls_expire(&site.lab, "b2", false);
+	site_expect_all_up(&site, family, "http 200");
+	lab_must(&site.lab, "lb1", "poise service del web --now");
+}
+
 Test(health, a_certificate_expires)
 {
 	const char *dir = tls_make(&site.lab);
-	double begun;
 
 	for (int n = 1; n <= site.backends; n++) {
 		char node[16];
@@ -119,18 +137,8 @@ Test(health, a_certificate_expires)
 		snprintf(node, sizeof(node), "b%d", n);
 		tls_serve(&site.lab, node);
 	}
-	site_service(&site, SITE_VIP4, 4);
-	lab_must(&site.lab, "lb1",
-		 "poise health set web https port 8443 host " TLS_NAME " ca %s/ca.crt " SITE_QUICK,
-		 dir);
-	site_expect_all_up(&site, 4, "http 200");
-	late_begin();
-	tls_expire(&site.lab, "b2", true);
-	begun = clients_now();
-	site_expect(&site, 2, 4, "down", ".*certificate has expired");
-	site_expect_in_time(&site, "a certificate that expired", site_since(&site, 2, 4) - begun);
-	expect_served(SITE_VIP4);
-	tls_expire(&site.lab, "b2", false);
+	check_certificate(SITE_VIP4, 4, dir);
+	check_certificate(SITE_VIP6, 6, dir);
 }
 
 /* ---- what is known stays known ----------------------------------------------------------------*/

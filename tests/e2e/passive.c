@@ -24,15 +24,13 @@ static void up(void)
 		.backends = 4,
 		.keys = "policy random passive-window 1s eject-time 3s eject-time-max 20s",
 	};
-	site_up(&site);
-	site_attach(&site);
+	site_begin(&site);
 	site_service(&site, SITE_VIP4, 4);
 }
 
 static void down(void)
 {
-	lab_must(&site.lab, "lb1", "poise map check");
-	site_down(&site);
+	site_end(&site);
 }
 
 TestSuite(passive, .init = up, .fini = down, .timeout = TEST_LONGEST);
@@ -100,6 +98,10 @@ Test(passive, who_resets_everything_is_ejected_and_comes_back)
 		 "grep -q 'is ejected: for 3s, ' /run/events && "
 		 "grep -q 'is taken back: it was ejected for 3s' /run/events && "
 		 "grep -q 'is ejected: for 6s, ' /run/events");
+	/* Those that are well never were. */
+	lab_must(&site.lab, "lb1",
+		 "! grep ' is ejected: ' /run/events | grep -v 'backend %s is ejected: '",
+		 site_backend(&site, 2, 4));
 	lab_stop(load, SIGINT);
 	lab_must(&site.lab, "lb1", "poise service set web policy maglev");
 	site_expect_shown(&site, "web: not judged by its flows: not every flow is recorded");
@@ -136,5 +138,15 @@ Test(passive, what_happens_to_all_ejects_nobody)
 		reset_all(node);
 	}
 	expect_nobody_ejected("an outage");
+
+	/* What ejected nobody would have been found of one alone. */
+	for (int n = 1; n <= site.backends; n++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "b%d", n);
+		if (strcmp(node, RESETS) != 0)
+			answer(node);
+	}
+	expect_state("ejected");
 	lab_stop(load, SIGINT);
 }
