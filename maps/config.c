@@ -10,6 +10,7 @@
 
 #include "config_priv.h"
 #include "option.h"
+#include "sorted.h"
 #include "text.h"
 
 struct config *config_new(void)
@@ -76,26 +77,18 @@ struct config *config_clone(const struct config *cfg)
 	return c;
 }
 
+static int by_name(const void *name, const void *entry)
+{
+	const struct config_service *const *svc = entry;
+
+	return strcmp(name, (*svc)->conf.name);
+}
+
 /* Where the name is or would be; *found tells which. */
 static size_t locate(const struct config *cfg, const char *name, bool *found)
 {
-	size_t low = 0, high = cfg->services;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(name, cfg->service[middle]->conf.name);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return sorted_find(name, cfg->service, cfg->services, sizeof(*cfg->service), by_name,
+			   found);
 }
 
 struct config_service *config_service_by_id(const struct config *cfg, __u16 id)
@@ -157,11 +150,9 @@ struct config_service *config_service_find(const struct config *cfg, const char 
 
 static void place(struct config *cfg, struct config_service *svc, size_t at)
 {
-	cfg->service = memory_grow(cfg->service, cfg->services, &cfg->room, sizeof(*cfg->service));
-	memmove(cfg->service + at + 1, cfg->service + at,
-		(cfg->services - at) * sizeof(*cfg->service));
+	cfg->service =
+		sorted_open(cfg->service, at, &cfg->services, &cfg->room, sizeof(*cfg->service));
 	cfg->service[at] = svc;
-	cfg->services++;
 }
 
 static void unplace(struct config *cfg, const struct config_service *svc)
@@ -170,9 +161,7 @@ static void unplace(struct config *cfg, const struct config_service *svc)
 
 	while (cfg->service[at] != svc)
 		at++;
-	cfg->services--;
-	memmove(cfg->service + at, cfg->service + at + 1,
-		(cfg->services - at) * sizeof(*cfg->service));
+	sorted_close(cfg->service, at, &cfg->services, sizeof(*cfg->service));
 }
 
 /* Whether a new service or name may be called so. */

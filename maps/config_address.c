@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The addresses that poise keeps on devices of this host, or that are told something though they
- * are on none, sorted by address. One that is given up
- * stays, leaving, until whoever may touch devices has taken it off: a crash in between forgets
- * nothing.
+ * are on none, sorted by address. One that is given up stays, leaving, until whoever may touch
+ * devices has taken it off: a crash in between forgets nothing.
  */
 #include <net/if.h>
 #include <string.h>
 
 #include "config_priv.h"
 #include "option.h"
+#include "sorted.h"
 #include "text.h"
 
 _Static_assert(POISE_DEVICE == IFNAMSIZ, "a record holds any device's name");
 
+static int by_addr(const void *addr, const void *entry)
+{
+	const struct config_address *a = entry;
+
+	return poise_addr_cmp(addr, &a->conf.addr);
+}
+
 /* Where addr is or would be; *found tells which. */
 static size_t locate(const struct config *cfg, const union poise_addr *addr, bool *found)
 {
-	size_t low = 0, high = cfg->addresses;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = poise_addr_cmp(addr, &cfg->address[middle].conf.addr);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return sorted_find(addr, cfg->address, cfg->addresses, sizeof(*cfg->address), by_addr,
+			   found);
 }
 
 struct config_address *config_address_at(const struct config *cfg, const union poise_addr *addr)
@@ -78,10 +70,9 @@ struct config_address *config_address_add(struct config *cfg, const union poise_
 		return NULL;
 	}
 	if (!found) {
-		cfg->address = memory_grow(cfg->address, cfg->addresses, &cfg->address_room,
+		cfg->address = sorted_open(cfg->address, at, &cfg->addresses, &cfg->address_room,
 					   sizeof(*cfg->address));
 		a = &cfg->address[at];
-		memmove(a + 1, a, (cfg->addresses++ - at) * sizeof(*a));
 		memset(a, 0, sizeof(*a));
 		a->conf.addr = *addr;
 	}
@@ -163,10 +154,7 @@ void config_address_leave(struct config_address *a)
 
 void config_address_del(struct config *cfg, struct config_address *a)
 {
-	size_t at = (size_t)(a - cfg->address);
-
-	cfg->addresses--;
-	memmove(a, a + 1, (cfg->addresses - at) * sizeof(*a));
+	sorted_close(cfg->address, (size_t)(a - cfg->address), &cfg->addresses, sizeof(*a));
 }
 
 /* ---- why it is withdrawn ----------------------------------------------------------------------*/

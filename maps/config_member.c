@@ -8,18 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "config_priv.h"
 #include "derive.h"
 #include "option.h"
+#include "sorted.h"
 #include "text.h"
 
-#define NS_PER_MS 1000000ULL
+struct endpoint {
+	const union poise_addr *addr;
+	__u16 port;
+};
 
-static int order(const struct config_member *m, const union poise_addr *addr, __u16 port)
+static int by_place(const void *endpoint, const void *entry)
 {
-	int cmp = poise_addr_cmp(&m->conf.addr, addr);
+	const struct endpoint *e = endpoint;
+	const struct config_member *m = entry;
+	int cmp = poise_addr_cmp(e->addr, &m->conf.addr);
 
-	return cmp ? cmp : ntohs(m->conf.port) - ntohs(port);
+	return cmp ? cmp : ntohs(e->port) - ntohs(m->conf.port);
 }
 
 bool config_limited(const struct config_service *svc)
@@ -31,30 +38,22 @@ bool config_limited(const struct config_service *svc)
 	return false;
 }
 
-/* The first member not before address and port. */
-static size_t locate(const struct config_service *svc, const union poise_addr *addr, __u16 port)
+/* The first member not before address and port; *found: it has them. */
+static size_t locate(const struct config_service *svc, const union poise_addr *addr, __u16 port,
+		     bool *found)
 {
-	size_t low = 0, high = svc->members;
+	const struct endpoint e = {addr, port};
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order(&svc->member[middle], addr, port) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_find(&e, svc->member, svc->members, sizeof(*svc->member), by_place, found);
 }
 
 struct config_member *config_member_at(const struct config_service *svc,
 				       const union poise_addr *addr, __u16 port)
 {
-	size_t at = locate(svc, addr, port);
+	bool found;
+	size_t at = locate(svc, addr, port, &found);
 
-	if (at < svc->members && !order(&svc->member[at], addr, port))
-		return &svc->member[at];
-	return NULL;
+	return found ? &svc->member[at] : NULL;
 }
 
 static struct config_member *by_name(const struct config_service *svc, const char *name)
@@ -78,12 +77,13 @@ static struct config_member *by_endpoint(const struct config_service *svc, const
 {
 	union poise_addr addr;
 	__u16 port;
+	bool found;
 	size_t at;
 
 	if (poise_parse_endpoint(text, &addr, &port, err))
 		return NULL;
-	at = locate(svc, &addr, port);
-	if (at < svc->members && !order(&svc->member[at], &addr, port))
+	at = locate(svc, &addr, port, &found);
+	if (found)
 		return &svc->member[at];
 	if (port || at == svc->members || poise_addr_cmp(&svc->member[at].conf.addr, &addr)) {
 		poise_fail_text(err, POISE_E_NOT_FOUND, text, "no such backend");
@@ -132,17 +132,17 @@ void config_member_pardon(struct config_member *m)
 
 static struct config_member *place(struct config_service *svc, size_t at)
 {
-	svc->member = memory_grow(svc->member, svc->members, &svc->room, sizeof(*svc->member));
-	memmove(svc->member + at + 1, svc->member + at, (svc->members - at) * sizeof(*svc->member));
+	svc->member = sorted_open(svc->member, at, &svc->members, &svc->room, sizeof(*svc->member));
 	memset(svc->member + at, 0, sizeof(*svc->member));
-	svc->members++;
 	return svc->member + at;
 }
 
 struct config_member *config_member_add(struct config_service *svc, const union poise_addr *addr,
 					__u16 port, struct poise_error *err)
 {
-	struct config_member *m = config_member_at(svc, addr, port);
+	bool found;
+	size_t at = locate(svc, addr, port, &found);
+	struct config_member *m = found ? &svc->member[at] : NULL;
 	char text[POISE_ENDPOINT_TEXT];
 
 	if (m && !config_member_leaving(m)) {
@@ -155,7 +155,7 @@ struct config_member *config_member_add(struct config_service *svc, const union 
 		goto failed;
 	}
 	if (!m)
-		m = place(svc, locate(svc, addr, port));
+		m = place(svc, at);
 	m->conf.addr = *addr;
 	m->conf.port = port;
 	m->conf.r.state = POISE_REC_USED;
@@ -171,10 +171,7 @@ failed:
 
 void config_member_del(struct config_service *svc, struct config_member *m)
 {
-	size_t at = (size_t)(m - svc->member);
-
-	svc->members--;
-	memmove(m, m + 1, (svc->members - at) * sizeof(*m));
+	sorted_close(svc->member, (size_t)(m - svc->member), &svc->members, sizeof(*m));
 }
 
 void config_member_leave(struct config_service *svc, struct config_member *m, __u64 now)

@@ -8,6 +8,7 @@
 
 #include "config_priv.h"
 #include "ranges.h"
+#include "sorted.h"
 #include "text.h"
 
 #define LENGTH_DIGITS 3
@@ -114,33 +115,22 @@ int range_cmp(const struct poise_range *a, const struct poise_range *b)
 
 /* ---- lists ------------------------------------------------------------------------------------*/
 
+static int by_range(const void *range, const void *entry)
+{
+	return range_cmp(range, entry);
+}
+
 /* Where the prefix is or would be; *found tells which. */
 static size_t locate(const struct ranges *list, const struct poise_range *range, bool *found)
 {
-	size_t low = 0, high = list->n;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = range_cmp(range, &list->range[middle]);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return sorted_find(range, list->range, list->n, sizeof(*list->range), by_range, found);
 }
 
 int ranges_add(struct ranges *list, const char *text, struct poise_error *err)
 {
+	size_t at, room = list->n; /* by one at a time: most services have few, or none */
 	struct poise_range new;
 	bool found;
-	size_t at;
 
 	if (range_parse(text, &new, err))
 		return -1;
@@ -150,8 +140,7 @@ int ranges_add(struct ranges *list, const char *text, struct poise_error *err)
 	if (list->n == POISE_RANGES_MAX)
 		return poise_fail(err, POISE_E_FULL, "more than %d prefixes, the most of a service",
 				  POISE_RANGES_MAX);
-	list->range = memory_realloc(list->range, (list->n + 1) * sizeof(*list->range));
-	memmove(&list->range[at + 1], &list->range[at], (list->n++ - at) * sizeof(*list->range));
+	list->range = sorted_open(list->range, at, &list->n, &room, sizeof(*list->range));
 	list->range[at] = new;
 	return 0;
 }

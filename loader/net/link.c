@@ -9,58 +9,55 @@
 
 #include <libmnl/libmnl.h>
 
-#include "../../maps/memory.h"
+#include "../../maps/sorted.h"
 #include "cache.h"
 
-/* Where ifindex is, or belongs. */
-static size_t link_place(const struct net_links *l, unsigned int ifindex)
+static int by_ifindex(const void *ifindex, const void *entry)
 {
-	size_t low = 0, high = l->count;
+	const unsigned int *key = ifindex;
+	const struct net_link *link = entry;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
+	return *key == link->ifindex ? 0 : *key < link->ifindex ? -1 : 1;
+}
 
-		if (l->at[middle].ifindex < ifindex)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+/* Where ifindex is, or belongs. */
+static size_t link_place(const struct net_links *l, unsigned int ifindex, bool *found)
+{
+	return sorted_find(&ifindex, l->at, l->count, sizeof(*l->at), by_ifindex, found);
 }
 
 const struct net_link *net_link(const struct net_links *l, unsigned int ifindex)
 {
-	size_t k = link_place(l, ifindex);
+	bool found;
+	size_t k = link_place(l, ifindex, &found);
 
-	return k < l->count && l->at[k].ifindex == ifindex ? &l->at[k] : NULL;
+	return found ? &l->at[k] : NULL;
 }
 
 static int link_del(struct net_links *l, unsigned int ifindex)
 {
-	size_t k = link_place(l, ifindex);
+	bool found;
+	size_t k = link_place(l, ifindex, &found);
 
-	if (k == l->count || l->at[k].ifindex != ifindex)
-		return 0;
-	l->count--;
-	memmove(&l->at[k], &l->at[k + 1], (l->count - k) * sizeof(l->at[0]));
-	return 1;
+	if (found)
+		sorted_close(l->at, k, &l->count, sizeof(*l->at));
+	return found;
 }
 
 /* Returns 0 if it was known just so: statistics and the like also come as link messages. */
 static int link_put(struct net_links *l, const struct net_link *new)
 {
-	size_t k = link_place(l, new->ifindex);
+	bool found;
+	size_t k = link_place(l, new->ifindex, &found);
 
-	if (k < l->count && l->at[k].ifindex == new->ifindex) {
+	if (found) {
 		if (!memcmp(&l->at[k], new, sizeof(*new)))
 			return 0;
 		l->at[k] = *new;
 		return 1;
 	}
-	l->at = memory_grow(l->at, l->count, &l->room, sizeof(*l->at));
-	memmove(&l->at[k + 1], &l->at[k], (l->count - k) * sizeof(l->at[0]));
+	l->at = sorted_open(l->at, k, &l->count, &l->room, sizeof(*l->at));
 	l->at[k] = *new;
-	l->count++;
 	return 1;
 }
 

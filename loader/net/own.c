@@ -9,6 +9,7 @@
 #include <libmnl/libmnl.h>
 
 #include "../../maps/memory.h"
+#include "../../maps/sorted.h"
 #include "../../maps/text.h"
 #include "claim.h"
 #include "own.h"
@@ -50,20 +51,17 @@ void own_places_free(struct own_places *p)
 	*p = (struct own_places){0};
 }
 
+static int by_addr(const void *addr, const void *entry)
+{
+	const struct own_place *place = entry;
+
+	return poise_addr_cmp(addr, &place->addr);
+}
+
 /* The first place at or behind the address. */
 static size_t first_at(const struct own_places *p, const union poise_addr *addr)
 {
-	size_t low = 0, high = p->single;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (poise_addr_cmp(&p->at[middle].addr, addr) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_place(addr, p->at, p->single, sizeof(*p->at), by_addr);
 }
 
 static bool is_put(const char *device, __u8 put, unsigned int ifindex)
