@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "../../maps/clock.h"
+#include "../../maps/memory.h"
 #include "../../maps/text.h"
 #include "gate.h"
 
-#define NS_PER_MS 1000000ull
-#define FOR_EVER  (~0ull)
+#define FOR_EVER (~0ull)
 
 /* ---- what is found ----------------------------------------------------------------------------*/
 
@@ -29,12 +29,7 @@ static void add_pair(struct gate *g, size_t address, size_t service)
 	/* Listeners of one address mostly stand side by side. */
 	if (last && last->address == address && last->service == service)
 		return;
-	if (g->pairs == g->room) {
-		g->room = g->room ? 2 * g->room : 64;
-		g->pair = reallocarray(g->pair, g->room, sizeof(*g->pair));
-		if (!g->pair)
-			abort();
-	}
+	g->pair = memory_grow(g->pair, g->pairs, &g->room, sizeof(*g->pair));
 	g->pair[g->pairs++] = (struct gate_pair){address, service};
 }
 
