@@ -129,8 +129,8 @@ const struct cli_command cli_commands[] = {
 		  "leaving."},
 	{CHANGE, .name = "health set", .run = cmd_health_set,
 	 .usage = "SERVICE TYPE [KEY VALUE]...", .complete = "s-k", .keys = OPTION_HEALTH,
-	 .help = "Checks the backends of a service; TYPE is tcp, http, https, udp, dns, icmp, grpc "
-		 "or exec.",
+	 .help = "Checks the backends of a service; TYPE is auto, tcp, http, https, udp, dns, "
+		 "icmp, grpc or exec.",
 	 .about = "Keys that are not said stay as they are, unless TYPE changes. Backends stay as "
 		  "they are until the first result. poised checks: without it they stay so."},
 	{CHANGE, .name = "health off", .run = cmd_health_off, .usage = "SERVICE", .complete = "s",

@@ -67,6 +67,7 @@ struct config_service {
 	struct ranges allow, deny;	/* commit says in conf where they are kept */
 	__u16 id;			/* 0: none yet */
 	int line;			/* in config.file; 0 none */
+	int health_line;		/* likewise, of its check */
 	struct config_member *member;	/* sorted by address, port */
 	/* What commit need no longer keep of the past (aging.c). */
 	struct {
@@ -291,6 +292,8 @@ void config_health_forget_one(const struct config_service *svc, struct config_me
 void config_check_of(const struct config_service *svc, const struct config_member *m,
 		     struct poise_health_conf *h);
 bool config_is_checked(const struct config_service *svc, const struct config_member *m);
+/* A member's own keys alone, but for its type, all else at its default; false: it has none. */
+bool config_check_own(const struct config_member *m, struct poise_health_conf *own);
 /* Whether a member's own keys go with those of its service. */
 int config_check_validate(const struct config_service *svc, const struct config_member *m,
 			  struct poise_error *err);
@@ -299,8 +302,10 @@ int config_check_validate(const struct config_service *svc, const struct config_
  * reason, *why says which; else it is NULL. */
 bool config_check_path(const struct config_service *svc, const struct config_member *m,
 		       union poise_addr *address, const char **why);
-/* Whether a check's keys go together. */
-int config_health_validate(const struct poise_health_conf *h, struct poise_error *err);
+/* Whether a check's keys go together. said: h itself, or those of its keys that were said beside
+ * others, of which what these make idle is not blamed. */
+int config_health_validate(const struct poise_health_conf *h, const struct poise_health_conf *said,
+			   struct poise_error *err);
 /* Whether each of its texts is one of its kind, whatever its type looks at. */
 int config_health_texts(const struct poise_health_conf *h, struct poise_error *err);
 /* The type of check that is made: `auto` is tcp or none. */
@@ -313,8 +318,14 @@ int config_health_port(enum poise_check type, __u16 port, struct poise_error *er
 /* Every key that its type has no use for to its default. */
 void config_health_fit(struct poise_health_conf *h);
 
-/* The table's size in slots: explicit, or auto by the number of configured members
- * (datapath.md section 4: <= 6: 4099, <= 25: 16381, <= 102: 65537, else 131071). */
+/* Tells of each file that the service, or a member of its (m; else NULL), names and that this
+ * process cannot read, or run, now: key of its check, or notify; why, in words. */
+typedef void (*config_file_say)(void *ctx, const struct config_service *svc,
+				const struct config_member *m, const char *key, const char *path,
+				const char *why);
+void config_files(const struct config_service *svc, config_file_say say, void *ctx);
+
+/* The table's size in slots: explicit, or by the number of configured members. */
 __u32 config_table_size(const struct config_service *svc);
 
 /* ---- the file ---------------------------------------------------------------------------------*/

@@ -180,6 +180,7 @@ static int apply_service(struct applier *a, const struct config_service *want, b
 	struct config_service *svc = config_service_named(a->work, want->conf.name);
 
 	svc->line = want->line;
+	svc->health_line = want->health_line;
 	for (size_t i = 0; i < want->conf.listeners; i++) {
 		int at = config_listener_at(svc, &want->conf.listener[i]);
 
@@ -358,6 +359,7 @@ static struct config *work_copy(const struct config *live, const struct config *
 	snprintf(work->file, sizeof(work->file), "%s", file->file);
 	for (size_t i = 0; i < work->services; i++) {
 		work->service[i]->line = 0;
+		work->service[i]->health_line = 0;
 		for (size_t k = 0; k < work->service[i]->members; k++)
 			work->service[i]->member[k].line = 0;
 	}

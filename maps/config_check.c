@@ -94,6 +94,15 @@ static void take_all(const struct config_member *m, struct poise_health_conf *h)
 			take(m, o, h);
 }
 
+bool config_check_own(const struct config_member *m, struct poise_health_conf *own)
+{
+	if (!has_own(m))
+		return false;
+	config_health_init(own);
+	take_all(m, own);
+	return true;
+}
+
 void config_check_of(const struct config_service *svc, const struct config_member *m,
 		     struct poise_health_conf *h)
 {
@@ -106,34 +115,30 @@ void config_check_of(const struct config_service *svc, const struct config_membe
 	take_all(m, h);
 }
 
-/* Each of them alone: nobody looks at those that wait, but they are wrong from the beginning. */
-static int check_own_texts(const struct config_member *m, struct poise_error *err)
-{
-	struct poise_health_conf h;
-
-	config_health_init(&h);
-	take_all(m, &h);
-	return config_health_texts(&h, err);
-}
-
 int config_check_validate(const struct config_service *svc, const struct config_member *m,
 			  struct poise_error *err)
 {
-	struct poise_health_conf h;
+	struct poise_health_conf h, own;
 
-	if (!has_own(m))
+	if (!config_check_own(m, &own))
 		return 0;
-	if (check_own_texts(m, err))
+	/* Nobody looks at those that wait, but they are wrong from the beginning. */
+	if (config_health_texts(&own, err))
 		return -1;
+	if (take_key(m, "health-type", &own) && own.type == POISE_CHECK_NONE)
+		return config_health_validate(&own, &own, err);
 	config_check_of(svc, m, &h);
+	if (h.type == POISE_CHECK_NONE)
+		return 0;
 	/* A service that was not told of a type may be told of one yet. */
 	if (svc->conf.health.type == POISE_CHECK_AUTO &&
-	    !take_key(m, "health-type", &(struct poise_health_conf){0}))
+	    !take_key(m, "health-type", &(struct poise_health_conf){0})) {
 		config_health_fit(&h);
-	return config_health_validate(&h, err) ||
-			       config_health_port(h.type, config_check_port(svc, m), err)
-		       ? -1
-		       : 0;
+		config_health_fit(&own);
+	}
+	if (config_health_validate(&h, &own, err))
+		return -1;
+	return config_health_port(h.type, config_check_port(svc, m), err);
 }
 
 void config_health_forget(struct config_service *svc)

@@ -23,7 +23,7 @@
 
 #define LABEL_MAX 63 /* bytes of a part of a name (RFC 1035, section 2.3.4) */
 
-/* Which types look at a key; the rest are for all of them. */
+/* Which types look at a key; the rest are for all but none. */
 static const struct use {
 	const char *key;
 	unsigned int types;
@@ -56,27 +56,79 @@ void config_health_init(struct poise_health_conf *h)
 	option_defaults(OPTION_HEALTH, h);
 }
 
+static int says_nothing(const struct poise_health_conf *h, const char *key, struct poise_error *err)
+{
+	return poise_fail(err, POISE_E_CONFLICT, "%s says nothing to a check of type %s", key,
+			  option_word(option_find(OPTION_HEALTH, "type"), h->type));
+}
+
 static int check_use(const struct poise_health_conf *h, const struct use *u,
 		     struct poise_error *err)
 {
 	const struct option *o = option_find(OPTION_HEALTH, u->key);
 	bool said = !option_is_default(o, h), useless = !(u->types & 1u << h->type);
-	const char *type;
 
-	if (said ? !useless : !(u->needed & 1u << h->type))
-		return 0;
-	type = option_word(option_find(OPTION_HEALTH, "type"), h->type);
 	if (said)
-		return poise_fail(err, POISE_E_CONFLICT, "%s says nothing to a check of type %s",
-				  u->key, type);
-	return poise_fail(err, POISE_E_CONFLICT, "a check of type %s needs %s", type, u->key);
+		return useless ? says_nothing(h, u->key, err) : 0;
+	if (!(u->needed & 1u << h->type))
+		return 0;
+	return poise_fail(err, POISE_E_CONFLICT, "a check of type %s needs %s",
+			  option_word(option_find(OPTION_HEALTH, "type"), h->type), u->key);
+}
+
+static int check_none(const struct poise_health_conf *h, struct poise_error *err)
+{
+	for (const struct option *o = option_first(OPTION_HEALTH); o; o = option_next(o))
+		if (strcmp(o->key, "type") != 0 && !option_is_default(o, h))
+			return says_nothing(h, o->key, err);
+	return 0;
+}
+
+static int check_uses(const struct poise_health_conf *h, struct poise_error *err)
+{
+	if (h->type == POISE_CHECK_NONE)
+		return check_none(h, err);
+	for (size_t u = 0; u < USES; u++)
+		if (check_use(h, &uses[u], err))
+			return -1;
+	return 0;
 }
 
 void config_health_fit(struct poise_health_conf *h)
 {
+	if (h->type == POISE_CHECK_NONE) {
+		config_health_init(h);
+		h->type = POISE_CHECK_NONE;
+		return;
+	}
 	for (size_t u = 0; u < USES; u++)
 		if (!(uses[u].types & 1u << h->type))
 			option_set(option_find(OPTION_HEALTH, uses[u].key), h, "default", NULL);
+}
+
+/* Keys that another one makes idle, or wrong in any case. */
+static int check_pairs(const struct poise_health_conf *h, const struct poise_health_conf *said,
+		       struct poise_error *err)
+{
+	static const char *const tls[] = {"verify", "ca", "cert", "key"};
+	bool plain = h->type == POISE_CHECK_GRPC && !h->tls;
+
+	for (size_t k = 0; plain && k < sizeof(tls) / sizeof(tls[0]); k++) {
+		if (option_is_default(option_find(OPTION_HEALTH, tls[k]), said))
+			continue;
+		poise_fail(err, POISE_E_CONFLICT,
+			   "%s says nothing to a check of type grpc without tls", tls[k]);
+		return poise_error_remedy(err, "say tls yes");
+	}
+	if (said->ca[0] && !h->verify)
+		return poise_fail(err, POISE_E_CONFLICT,
+				  "ca says nothing where verify no believes any certificate");
+	if (said->key[0] && !h->cert[0])
+		return poise_fail(err, POISE_E_CONFLICT, "key says nothing without cert");
+	if (h->method == POISE_METHOD_HEAD && (h->body[0] || h->regex[0]))
+		return poise_fail(err, POISE_E_CONFLICT, "%s: an answer to HEAD has no body",
+				  h->body[0] ? "body" : "body-regex");
+	return 0;
 }
 
 static int check_times(const struct poise_health_conf *h, struct poise_error *err)
@@ -215,18 +267,13 @@ bool config_check_path(const struct config_service *svc, const struct config_mem
 	return true;
 }
 
-int config_health_validate(const struct poise_health_conf *h, struct poise_error *err)
+int config_health_validate(const struct poise_health_conf *h, const struct poise_health_conf *said,
+			   struct poise_error *err)
 {
-	int failed = 0;
+	int failed = check_uses(h, err);
 
-	if (h->type == POISE_CHECK_NONE)
-		return 0;
-	for (size_t u = 0; u < USES && !failed; u++)
-		failed = check_use(h, &uses[u], err);
-	if (!failed)
-		failed = check_times(h, err);
-	if (!failed)
-		failed = check_texts(h, err);
+	if (!failed && h->type != POISE_CHECK_NONE)
+		failed = check_pairs(h, said, err) || check_times(h, err) || check_texts(h, err);
 	return failed ? poise_error_about(err, "health") : 0;
 }
 

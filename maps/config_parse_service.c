@@ -167,6 +167,7 @@ static int parse_health(struct parser *p, struct config_service *svc, const stru
 	const char *text;
 
 	parse_at(p, n);
+	svc->health_line = n->line;
 	if (!said)
 		return parse_missing(p, n, OPTION_HEALTH, health_keys, 1, "health without a type");
 	text = parse_text(p, said, "type");
@@ -180,7 +181,7 @@ static int parse_health(struct parser *p, struct config_service *svc, const stru
 			return poise_error_of(p->err, "health");
 	}
 	parse_at(p, n);
-	return config_health_validate(&svc->conf.health, p->err);
+	return config_health_validate(&svc->conf.health, &svc->conf.health, p->err);
 }
 
 static int parse_service_body(struct parser *p, struct config_service *svc,

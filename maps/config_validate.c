@@ -256,7 +256,7 @@ static int check_service(const struct config_service *svc, struct poise_error *e
 			   poise_format_duration(svc->conf.eject_time, time, sizeof(time)),
 			   poise_format_duration(svc->conf.eject_max, most, sizeof(most)));
 	} else if (!check_ranges(svc, err) && !check_notify(svc, err) &&
-		   !config_health_validate(&svc->conf.health, err) &&
+		   !config_health_validate(&svc->conf.health, &svc->conf.health, err) &&
 		   !config_health_port(svc->conf.health.type, config_check_port(svc, NULL), err)) {
 		return check_members(svc, err);
 	}

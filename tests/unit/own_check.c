@@ -143,6 +143,15 @@ Test(own_check, before_its_service_has_a_type_it_waits)
 	config_free(must("auto", "health-path: /x, health-send: y"));
 }
 
+/* What its service says, and what it leaves idle of that, is not its fault. */
+Test(own_check, what_it_leaves_idle_of_its_services_keys)
+{
+	config_free(must("https, ca: /x", "health-verify: no"));
+	config_free(must("grpc, tls: yes, ca: /x", "health-tls: no"));
+	config_free(must("https, ca: /x", "checked: no, health-path: /y"));
+	config_free(must("auto", "health-cert: /x, health-key: /y"));
+}
+
 /* The longest label, the root, the end said or not; of gRPC anything is a name. */
 Test(own_check, names_to_query)
 {
@@ -255,6 +264,13 @@ Test(own_check, what_is_refused)
 		{"auto", "health-body-regex: \"(\"", "missing closing parenthesis (f.yaml:8)"},
 		{"http", "checked: no, health-host: a b", "no name of a host"},
 		{"http", "health-type: none, health-command: \"'\"", "is not closed"},
+		{"http", "health-type: none, health-path: /x",
+		 "path says nothing to a check of type none (f.yaml:8)"},
+		{"grpc", "health-ca: /x",
+		 "ca says nothing to a check of type grpc without tls (f.yaml:8)"},
+		{"https, verify: no", "health-ca: /x", "ca says nothing where verify no"},
+		{"http, body: x", "health-method: HEAD",
+		 "body: an answer to HEAD has no body (f.yaml:8)"},
 		{"http", "health-type: auto, health-path: /x",
 		 "path says nothing to a check of type tcp (f.yaml:8)"},
 		{"auto", "health-type: auto, health-send: x",

@@ -138,6 +138,8 @@ static const struct fault {
 	 "service \"web\": policy: has no value (web.yaml:5)", ""},
 	{WEB "    health: { type: tcp, path: /healthz }\n", POISE_E_CONFLICT,
 	 "service \"web\": health: path says nothing to a check of type tcp (web.yaml:5)", ""},
+	{WEB "    health: { type: none, path: /healthz }\n", POISE_E_CONFLICT,
+	 "service \"web\": health: path says nothing to a check of type none (web.yaml:5)", ""},
 	{WEB "    health: { path: /healthz }\n", POISE_E_BAD_VALUE,
 	 "service \"web\": health without a type (web.yaml:5)", ""},
 	{WEB "    health: htpp\n", POISE_E_BAD_VALUE,
