@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../maps/memory.h"
 #include "attached.h"
 #include "json.h"
 
@@ -52,10 +53,8 @@ static void keep_interfaces(struct cli *c, struct config *after, const struct co
 			listed = !strcmp(after->interface[k].device, have->device);
 		if (listed)
 			continue;
-		after->interface = realloc(after->interface,
-					   (after->interfaces + 1) * sizeof(*after->interface));
-		if (!after->interface)
-			abort();
+		after->interface =
+			memory_realloc(after->interface, (after->interfaces + 1) * sizeof(*have));
 		after->interface[after->interfaces++] = *have;
 		cli_note(c, "attached to %s, which the file does not list (poise detach %s)",
 			 have->device, have->device);
@@ -220,6 +219,7 @@ static int commit_file(struct cli *c, const struct config *file, struct config_s
 	if (!cli_begin(c) || config_apply(c->config, file, apply_flags(c), sum, &c->error))
 		return -1;
 	note_limits(c, c->config, file);
+	cli_note_files(c, NULL);
 	return cli_commit(c);
 }
 

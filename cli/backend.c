@@ -241,6 +241,7 @@ int cmd_backend_add(struct cli *c)
 			"%zu backends added to %s (%zu now); established flows stay where they "
 			"are.",
 			n, svc->conf.name, svc->members);
+	cli_note_files(c, svc);
 	cli_note_added(c, svc);
 	status = cli_end(c);
 out:
@@ -270,6 +271,7 @@ int cmd_backend_set(struct cli *c)
 	else
 		cli_say(c, "%s: %zu keys set; established flows stay where they are.",
 			what(&set, text, sizeof(text)), (c->args.words - first) / 2);
+	cli_note_files(c, svc);
 	note_owner(c, &set);
 	status = cli_end(c);
 out:

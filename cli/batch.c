@@ -96,6 +96,7 @@ int cmd_batch(struct cli *c)
 		fclose(in);
 	if (n < 0)
 		return -1;
+	cli_note_files(c, NULL);
 	if (cli_commit(c))
 		return -1;
 	cli_say(c,

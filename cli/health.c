@@ -47,6 +47,7 @@ int cmd_health_set(struct cli *c)
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
 	if (cli_keys(c, OPTION_HEALTH, &svc->conf.health, false))
 		return c->error.code == POISE_E_USAGE ? -1 : about(c, svc);
+	svc->health_line = c->line;
 	config_health_forget(svc);
 	made = svc->conf.health;
 	made.type = config_check_type(svc);
@@ -60,6 +61,7 @@ int cmd_health_set(struct cli *c)
 			svc->conf.name, cli_word(OPTION_HEALTH, "type", &made, type, sizeof(type)));
 	if (made.type != POISE_CHECK_NONE)
 		note_daemon(c);
+	cli_note_files(c, svc);
 	cli_note_owner(c, svc);
 	return cli_end(c);
 }

@@ -89,3 +89,47 @@ void cli_note_addresses(struct cli *c, const struct config_service *svc)
 	}
 	freeifaddrs(all);
 }
+
+/* ---- files ------------------------------------------------------------------------------------*/
+
+struct file_notes {
+	struct cli *c;
+	bool by_line; /* only of what has a line */
+};
+
+static void note_file(void *ctx, const struct config_service *svc, const struct config_member *m,
+		      const char *key, const char *path, const char *why)
+{
+	const struct file_notes *n = ctx;
+	bool notify = !strcmp(key, "notify"), run = notify || !strcmp(key, "command");
+	int line = m ? m->line : notify ? svc->line : svc->health_line;
+	char backend[POISE_NAME_MAX + 16] = "", name[POISE_NAME_MAX], at[300] = "";
+
+	if (n->by_line && !line)
+		return;
+	if (m)
+		snprintf(backend, sizeof(backend), "backend %s: ", cli_member_name(m, name));
+	if (line)
+		snprintf(at, sizeof(at), " (%s:%d)", n->c->config->file, line);
+	cli_note(n->c, "service %s: %s%s%s %s: %s; until poised can %s it, %s%s", svc->conf.name,
+		 backend,
+		 m	  ? "health-"
+		 : notify ? ""
+			  : "health ",
+		 key, path, why, run ? "run" : "read",
+		 notify ? "nobody is told" : "checks by it fail", at);
+}
+
+void cli_note_files(struct cli *c, const struct config_service *svc)
+{
+	struct file_notes n = {c, !svc};
+
+	if (c->batch)
+		return;
+	if (svc) {
+		config_files(svc, note_file, &n);
+		return;
+	}
+	for (size_t s = 0; s < c->config->services; s++)
+		config_files(c->config->service[s], note_file, &n);
+}

@@ -60,6 +60,7 @@ int cmd_service_add(struct cli *c)
 		cli_word(OPTION_SERVICE, "forward", svc, mode, sizeof(mode)));
 	cli_note(c, "next: poise backend add %s ADDR[:PORT]...", name);
 	cli_note_addresses(c, svc);
+	cli_note_files(c, svc);
 	return cli_end(c);
 }
 
@@ -110,6 +111,7 @@ int cmd_service_set(struct cli *c)
 			effect);
 	else
 		cli_say(c, "service %s: %zu keys set; %s.", svc->conf.name, pairs, effect);
+	cli_note_files(c, svc);
 	cli_note_owner(c, svc);
 	return cli_end(c);
 }

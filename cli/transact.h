@@ -86,6 +86,9 @@ const char *cli_now_is(const struct cli *c, enum option_scope scope, const char 
 void cli_note_owner(struct cli *c, const struct config_service *svc);
 void cli_note_added(struct cli *c, const struct config_service *svc);
 void cli_note_addresses(struct cli *c, const struct config_service *svc);
+/* Notes which files that it names cannot be read now; svc NULL: which of those that stand in the
+ * file or batch that c->config has the lines of. */
+void cli_note_files(struct cli *c, const struct config_service *svc);
 
 /* The file applied when this instance's maps are created. */
 const char *cli_boot_file(const struct cli *c, char *buf, size_t size);

@@ -11,6 +11,7 @@
 
 #include "../maps/clock.h"
 #include "../maps/events.h"
+#include "../maps/text.h"
 #include "attach/attach.h"
 #include "boot.h"
 #include "net/hostports.h"
@@ -20,6 +21,26 @@ static char *last_good_path(const struct options *o, const char *suffix, char *b
 	snprintf(buf, size, "%s/%s.yaml%s", o->state,
 		 o->where.name ? o->where.name : POISE_DEFAULT_INSTANCE, suffix);
 	return buf;
+}
+
+static void warn_file(void *ctx, const struct config_service *svc, const struct config_member *m,
+		      const char *key, const char *path, const char *why)
+{
+	char backend[POISE_ENDPOINT_TEXT + 16] = "", text[POISE_ENDPOINT_TEXT];
+	int line = m ? m->line : strcmp(key, "notify") ? svc->health_line : svc->line;
+
+	if (m)
+		snprintf(backend, sizeof(backend), "backend %s: ",
+			 poise_format_endpoint(&m->conf.addr, m->conf.port, text, sizeof(text)));
+	log_line(LOG_LEVEL_WARNING, "service %s: %s%s %s: %s (%s:%d)", svc->conf.name, backend, key,
+		 path, why, (const char *)ctx, line);
+}
+
+/* As this process finds them: it is the one that will read them. */
+static void warn_files(struct config *file)
+{
+	for (size_t s = 0; s < file->services; s++)
+		config_files(file->service[s], warn_file, file->file);
 }
 
 void boot_read(struct boot *b, const struct options *o)
@@ -33,8 +54,10 @@ void boot_read(struct boot *b, const struct options *o)
 		return;
 	}
 	b->cfg = config_read(o->config, &b->error);
-	if (b->cfg)
+	if (b->cfg) {
+		warn_files(b->cfg);
 		return;
+	}
 	log_error(LOG_LEVEL_ERROR, &b->error);
 	last_good_path(o, "", path, sizeof(path));
 	b->cfg = config_read(path, NULL);
@@ -47,7 +70,10 @@ int boot_reread(struct boot *b, const struct options *o, struct poise_error *err
 {
 	memset(b, 0, sizeof(*b));
 	b->cfg = config_read(o->config, err);
-	return b->cfg ? 0 : -1;
+	if (!b->cfg)
+		return -1;
+	warn_files(b->cfg);
+	return 0;
 }
 
 void boot_free(struct boot *b)
