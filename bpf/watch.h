@@ -162,6 +162,19 @@ static __always_inline bool watch_yields(const struct watch *w, struct poise_lat
 	}
 }
 
+/* Does this packet say which kind of answer it was that took so long? Then it counts. */
+static __always_inline bool watch_tells(const struct watch *w, struct poise_latency *l,
+					const struct latency_tcp *tcp, __u32 now, __u64 ns)
+{
+	if (tcp->ack - w->ack > WATCH_SEGMENT)
+		latency_put(l, POISE_SAMPLE_REQUEST, w->took, w->of, ns);
+	else if (tcp->payload || tcp->flags & (TCP_FIN | TCP_RST))
+		watch_short(l, w->took, now, ns);
+	else
+		return false;
+	return true;
+}
+
 /* The client has the first of the answer. True: that is all there is to know. */
 static __always_inline bool watch_answered(struct watch *w, struct poise_latency *l,
 					   const struct latency_tcp *tcp, __u32 now, __u64 ns)
@@ -172,13 +185,7 @@ static __always_inline bool watch_answered(struct watch *w, struct poise_latency
 	w->step = WATCH_ANSWERED;
 	w->since = now;
 	l->waits = 0;
-	if (tcp->ack - w->ack > WATCH_SEGMENT)
-		latency_put(l, POISE_SAMPLE_REQUEST, w->took, w->of, ns);
-	else if (tcp->payload || tcp->flags & (TCP_FIN | TCP_RST))
-		watch_short(l, w->took, now, ns);
-	else
-		return false;
-	return true;
+	return watch_tells(w, l, tcp, now, ns);
 }
 
 /* A packet of the connection that is watched. True: it need be no longer. */
@@ -206,14 +213,7 @@ static __always_inline bool watch_goes_on(struct watch *w, struct poise_latency 
 		else if (tcp->payload && (__s32)(tcp->seq + tcp->payload - w->end) > 0)
 			watch_asks(w, l, tcp, now);
 		return tcp->flags & TCP_RST;
-	default:
-		if (tcp->ack - w->ack > WATCH_SEGMENT)
-			latency_put(l, POISE_SAMPLE_REQUEST, w->took, w->of, ns);
-		else if (tcp->payload || tcp->flags & (TCP_FIN | TCP_RST))
-			watch_short(l, w->took, now, ns);
-		else
-			return false;
-		return true;
+	default: return watch_tells(w, l, tcp, now, ns);
 	}
 }
 
