@@ -125,6 +125,27 @@ static void blame(struct work *w, enum kube_reason reason, const struct kube_not
 		kube_find(w->findings, &about, reason, field, "%s", why);
 }
 
+/* Keys of a check that no annotation has given a type. */
+static void leave_idle_checks(struct work *w, bool quiet)
+{
+	static const char dash[] = "health-";
+	struct poise_health_conf *health = &w->svc->conf.health;
+	const struct kube_service *s = w->b->e->service;
+	struct poise_error err = {0};
+
+	poise_fail(&err, POISE_E_CONFLICT, "says nothing without a type of check");
+	poise_error_about(&err, "health");
+	for (size_t i = 0; i < s->notes && !quiet; i++) {
+		const struct option *o = NULL;
+
+		if (!strncmp(s->note[i].key, dash, strlen(dash)))
+			o = option_find(OPTION_HEALTH, s->note[i].key + strlen(dash));
+		if (o && strcmp(o->key, "type") != 0 && !option_is_default(o, health))
+			blame(w, KUBE_R_REFUSED, &s->note[i], &err);
+	}
+	config_health_fit(health);
+}
+
 /* All options anew, but one annotation (NULL: none is left out), or but all of them. quiet: no
  * findings. */
 static void set_options(struct work *w, const struct kube_note *but, bool none, bool quiet)
@@ -150,6 +171,8 @@ static void set_options(struct work *w, const struct kube_note *but, bool none, 
 		else if (!quiet)
 			blame(w, KUBE_R_ANNOTATION, note, &err);
 	}
+	if (w->svc->conf.health.type == POISE_CHECK_NONE && !(but && !strcmp(but->key, "health")))
+		leave_idle_checks(w, quiet);
 	put_modes(w, forwards);
 	if (s->local && w->b->targets->anywhere)
 		w->svc->conf.on_nobody = POISE_NOBODY_DROP;
