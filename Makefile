@@ -45,7 +45,7 @@ BENCHED	:= $(addprefix $(B)/bench/,tail/report pick stats compare/compare peers/
 BENCHES	:= $(addprefix $(B)/bench/,datapath counts)
 SUITES	:= $(BENCHES) $(addprefix $(B)/bench/,cases cases-counted)
 BENCH_TESTED := $(SUITES) $(addprefix $(B)/bench/,cases-extra cases-extra-counted)
-CHAIN	:= $(B)/bench/chain/chain $(B)/bench/chain/noop.bpf.o
+CHAIN	:= $(addprefix $(B)/bench/chain/,chain lines noop.bpf.o bare.bpf.o)
 SKEL	:= $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c bench/*.bpf.c bench/*/*.bpf.c tests/*/*.bpf.c))
 UNIT	:= $(call tests,unit)
 FUZZ	:= $(call tests,fuzz)
@@ -57,7 +57,7 @@ C_FILES	= $(wildcard $(addsuffix /*.[ch],bpf maps loader loader/* cli docs bench
 USER_C	= $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 
 .PHONY: test-full all deps test demo test-unit test-datapath test-e2e test-docs test-kube test-vm test-asan tests
-.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-chain bench-peers bench-kube bench-report deps-bench lint format install uninstall clean help
+.PHONY: fuzz man lab run-tests bench-quick bench-datapath bench-tail bench-told bench-capacity bench-compare bench-reruns bench-chain bench-peers bench-kube bench-report deps-bench lint format install uninstall clean help
 .PHONY: bench bench-smoke bench-baseline
 .PHONY: FORCE
 .SECONDARY:
@@ -130,7 +130,7 @@ $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(TESTLIB) $(NATIVE) $(CLILIB) $(DAEMONLI
 
 $(B)/tests/unit/bench_tail $(B)/tests/e2e/bench: $(addprefix $(B)/bench/tail/,cells.o claims.o)
 $(B)/tests/unit/bench_compare: $(addprefix $(B)/bench/,compare/pairs.o compare/require.o sample.o)
-$(addprefix $(B)/tests/,unit/bench_load unit/bench_sample unit/bench_tail e2e/bench): $(LOADLIB)
+$(addprefix $(B)/tests/,unit/bench_ask unit/bench_load unit/bench_sample unit/bench_tail e2e/bench): $(LOADLIB)
 
 # The lab's own programs; each is its file and the nouns it uses.
 LAB	:= $(addprefix $(B)/tests/lab/,bulk serve flood probe datagram hold pieces sizes) \
@@ -287,11 +287,14 @@ bench-chain: all lab $(BENCHED) $(CHAIN) ## Packets a CPU second of the whole pa
 	@B=$(B) bench/chain/run
 
 # With everything that its steps need.
-bench-report: all lab $(BENCHED) $(CHAIN) $(or $(SUITES),$(B)/bench/datapath) ## Measure all (20 quiet minutes), write BENCHMARKS.md (STEPS=)
+bench-report: all lab $(BENCHED) $(CHAIN) $(or $(SUITES),$(B)/bench/datapath) ## Measure all (half a quiet hour), write BENCHMARKS.md (STEPS=)
 	@B=$(B) bench/report/run
 
 bench-compare: ## BASE=REF: is what stands here slower or faster (REQUIRE='ns<=-5%', BENCH=)
 	@bench/compare/run
+
+bench-reruns: $(COMPARE) ## May bench-compare be believed: 20 reruns, 20 with 3 % more (RERUNS=, BENCH=)
+	@B=$(B) bench/compare/reruns
 
 # Every access to memory becomes a call.
 TOUCH_gcc := --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0
@@ -336,7 +339,7 @@ bench-datapath: $(B)/bench/datapath ## Cost of a packet against a no-op XDP_TX, 
 $(B)/bench/tail/report: $(addprefix $(B)/bench/tail/,report.o cells.o claims.o) $(B)/bench/sample.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/bench/pick $(B)/bench/stats: %: %.o
+$(addprefix $(B)/bench/,pick stats chain/lines): %: %.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 bench-tail: all lab $(BENCHED) ## Latency where some backends are slow (QUICK=1: 2 min)

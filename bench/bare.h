@@ -71,15 +71,45 @@ static __always_inline struct bare_line *bare_choose(const struct iphdr *ip, __u
 	return slot ? bare_get(&bare_members, s->word[1] + slot->word[0]) : NULL;
 }
 
-static __always_inline void bare_outer(void *data, const struct bare_line *m, __u32 length)
+/* Whose the frame is, and its length in IP's words. NULL: it passes. */
+static __always_inline struct bare_line *bare_member(void *data, void *end, __u32 *length)
 {
-	__u32 *link = data + 2, *outer = data + ETH_HLEN;
-	__u64 sum;
+	struct iphdr *ip = data + ETH_HLEN;
+
+	if ((void *)(ip + 1) + 4 > end || *(__u16 *)(data + 12) != bpf_htons(ETH_P_IP) ||
+	    *(__u8 *)ip != 0x45 || ip->frag_off & bpf_htons(0x3fff))
+		return NULL;
+	*length = bpf_ntohs(ip->tot_len);
+	return bare_choose(ip, *(__u32 *)(ip + 1));
+}
+
+static __always_inline void bare_link(void *data, const struct bare_line *m)
+{
+	__u32 *link = data + 2;
 
 	*(__u16 *)data = m->word[0];
 	link[0] = m->word[0] >> 16;
 	link[1] = m->word[1];
 	*(__u16 *)(data + 10) = m->word[1] >> 32;
+}
+
+static __always_inline void bare_count(const struct bare_line *m, __u32 length)
+{
+	struct bare_line *c =
+		bare_get(&bare_counts, bpf_get_smp_processor_id() * 64 + (__u32)m->word[4]);
+
+	if (c) {
+		c->word[0]++;
+		c->word[1] += length;
+	}
+}
+
+static __always_inline void bare_outer(void *data, const struct bare_line *m, __u32 length)
+{
+	__u32 *outer = data + ETH_HLEN;
+	__u64 sum;
+
+	bare_link(data, m);
 	*(__u16 *)(data + 12) = bpf_htons(ETH_P_IP);
 	outer[0] = bpf_htonl(0x45000000 | (length + sizeof(struct iphdr)));
 	outer[1] = bpf_htonl(0x4000);
@@ -97,29 +127,20 @@ SEC("xdp")
 int bare_balancer(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct iphdr *ip = data + ETH_HLEN;
-	struct bare_line *m, *c;
+	struct bare_line *m;
 	__u32 length;
 
-	if ((void *)(ip + 1) + 4 > end || *(__u16 *)(data + 12) != bpf_htons(ETH_P_IP) ||
-	    *(__u8 *)ip != 0x45 || ip->frag_off & bpf_htons(0x3fff))
-		return XDP_PASS;
-	length = bpf_ntohs(ip->tot_len);
-	m = bare_choose(ip, *(__u32 *)(ip + 1));
+	m = bare_member(data, end, &length);
 	if (!m)
 		return XDP_PASS;
-	if (m->word[3] || bpf_xdp_adjust_head(ctx, -(int)sizeof(*ip)))
+	if (m->word[3] || bpf_xdp_adjust_head(ctx, -(int)sizeof(struct iphdr)))
 		return XDP_DROP;
 	data = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
-	if (data + ETH_HLEN + sizeof(*ip) > end)
+	if (data + ETH_HLEN + sizeof(struct iphdr) > end)
 		return XDP_DROP;
 	bare_outer(data, m, length);
-	c = bare_get(&bare_counts, bpf_get_smp_processor_id() * 64 + (__u32)m->word[4]);
-	if (c) {
-		c->word[0]++;
-		c->word[1] += length;
-	}
+	bare_count(m, length);
 	return XDP_TX;
 }
 

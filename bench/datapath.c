@@ -24,6 +24,7 @@
 struct options {
 	unsigned int rounds;
 	const char *json;
+	bool list;	    /* measures nothing: says what is required */
 	char *const *names; /* shell patterns of rows to measure; none: all */
 };
 
@@ -160,18 +161,27 @@ static int measure_all(struct measure *m, struct balancer *b, const struct optio
 	return rc;
 }
 
+/* What is required, a line a row: its name, the ratio, the ns that this left beyond the no-op. */
+static void print_required(void)
+{
+	for (size_t n = 0; n < rows_count; n++)
+		if (rows[n].required > 0)
+			printf("%s %.2f %.1f\n", rows[n].name, rows[n].required,
+			       (rows[n].required - 1) * ROW_REQUIRED_FLOOR);
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	int c;
 
 	*o = (struct options){.rounds = ROUNDS};
-	while ((c = getopt(argc, argv, "r:o:")) != -1) {
-		if (c == 'r')
-			o->rounds = (unsigned int)strtoul(optarg, NULL, 10);
-		else if (c == 'o')
-			o->json = optarg;
-		else
-			return -1;
+	while ((c = getopt(argc, argv, "r:o:l")) != -1) {
+		switch (c) {
+		case 'r': o->rounds = (unsigned int)strtoul(optarg, NULL, 10); break;
+		case 'o': o->json = optarg; break;
+		case 'l': o->list = true; break;
+		default: return -1;
+		}
 	}
 	o->names = argv + optind;
 	return o->rounds ? 0 : -1;
@@ -188,8 +198,12 @@ int main(int argc, char **argv)
 	int rc = -1;
 
 	if (parse(argc, argv, &o)) {
-		fprintf(stderr, "usage: %s [-r ROUNDS] [-o FILE.json] [ROW...]\n", argv[0]);
+		fprintf(stderr, "usage: %s [-r ROUNDS] [-o FILE.json] [ROW...] | -l\n", argv[0]);
 		return 2;
+	}
+	if (o.list) {
+		print_required();
+		return 0;
 	}
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);

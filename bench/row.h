@@ -40,7 +40,7 @@ struct row {
 	unsigned int flows;   /* a power of two */
 	bool syn;	      /* SYN, else ACK */
 	int growth;	      /* bytes of outer header expected */
-	double required;      /* ratio to the no-op that must not be exceeded */
+	double required;      /* ratio to the no-op that must not be exceeded; 0: no matter */
 	/* What a policy costs: over the same of another row, in ns. */
 	const struct row *beside;
 	double over; /* ns that must not be exceeded; negative: no matter */
@@ -54,6 +54,10 @@ struct row {
 };
 
 #define ROW_PER_FLOW 2 /* packets of a flow of rows that choose */
+/* ns of the no-op where the required ratios were set (AMD Zen 3, on which a helper's call costs 7
+ * to 20): where the no-op takes a fifth of that, what they leave a packet in ns is the better
+ * measure. */
+#define ROW_REQUIRED_FLOOR 33
 
 extern const struct row rows[];
 extern const size_t rows_count;

@@ -12,6 +12,12 @@
 #include "answer.h"
 
 #define SPILL 65536 /* bytes of an answer read at once beyond its head */
+/* To close is dearer than to hear an answer (a packet is sent), and nobody waits for it: so many
+ * are closed when nothing is to be heard, or when too many have gathered. */
+#define CLOSE_TURN    8
+#define TO_CLOSE_MOST 1024
+/* To fetch what is there takes a few us, and no more than this: then it was waited for. */
+#define FETCHED_NS 50000
 
 struct ask_request {
 	struct ask_request *next;   /* in order of their timeouts */
@@ -19,17 +25,18 @@ struct ask_request {
 	struct ask_conn
 		*conn; /* of kind http, tcp, udp: until it is closed; kept: until answered */
 	uint64_t due, begun, connected;
+	uint64_t unheard; /* ns, at most, that what its socket said waited for us */
 	uint32_t client;
 	bool done; /* only its connection has yet to end, or it waits to leave the list */
 };
 
 struct ask_conn {
-	struct ask_conn *spare;
+	struct ask_conn *next; /* of the spare ones, or of those to be closed */
 	struct ask_client *client;
 	struct ask_request *request; /* NULL: a kept one with nothing to do */
 	enum ask_kind kind;	     /* its client's */
 	int fd;
-	bool connected;
+	bool connected, closing;
 	size_t put; /* bytes of the question sent */
 	struct wire question;
 	struct answer answer;
@@ -54,13 +61,28 @@ static struct ask_client *client_of(const struct ask *a, const struct ask_reques
 
 /* ---- the end of one ---------------------------------------------------------------------------*/
 
+/* Whatever its socket says from here on is not heard. */
 static void conn_close(struct ask *a, struct ask_conn *conn)
 {
-	if (conn->fd >= 0)
-		close(conn->fd);
-	conn->fd = -1;
-	conn->spare = a->spare_conns;
-	a->spare_conns = conn;
+	conn->closing = true;
+	conn->request = NULL;
+	conn->next = a->closing;
+	a->closing = conn;
+	a->to_close++;
+}
+
+static void close_some(struct ask *a, unsigned int most)
+{
+	struct ask_conn *conn;
+
+	for (; most && (conn = a->closing); most--) {
+		if (conn->fd >= 0)
+			close(conn->fd);
+		a->closing = conn->next;
+		a->to_close--;
+		conn->next = a->spare_conns;
+		a->spare_conns = conn;
+	}
 }
 
 static uint32_t microseconds(uint64_t from, uint64_t to)
@@ -77,7 +99,7 @@ static void finish(struct ask *a, struct ask_request *r, enum fault fault, int s
 	outcomes_add(a->outcomes,
 		     (struct outcome){
 			     .client = r->client,
-			     .lag = microseconds(due, r->begun),
+			     .lag = microseconds(due, r->begun + r->unheard),
 			     .connect = r->connected && !connect ? 1 : connect,
 			     .total = microseconds(due, wire_now()),
 			     .status = (uint16_t)status,
@@ -185,7 +207,7 @@ static struct ask_conn *new_conn(struct ask *a)
 	struct ask_conn *conn = a->spare_conns;
 
 	if (conn)
-		a->spare_conns = conn->spare;
+		a->spare_conns = conn->next;
 	else
 		conn = malloc(sizeof(*conn));
 	return conn;
@@ -203,7 +225,7 @@ static void connect_for(struct ask *a, struct ask_request *r)
 	conn->client = client_of(a, r);
 	conn->kind = conn->client->kind;
 	conn->request = r;
-	conn->connected = false;
+	conn->connected = conn->closing = false;
 	conn->fd = open_socket(a, conn->kind);
 	r->conn = conn;
 	if (conn->kind == ASK_KEPT)
@@ -338,26 +360,50 @@ static void receive(struct ask *a, struct ask_conn *conn)
 	}
 }
 
-void ask_hear(struct ask *a, struct ask_conn *conn, uint32_t events)
+static void hear(struct ask *a, struct ask_conn *conn, uint32_t events)
 {
 	struct ask_request *r = conn->request;
 	int error = 0;
 	socklen_t len = sizeof(error);
 
+	if (conn->closing)
+		return;
+	if (r)
+		r->unheard += wire_now() - a->since;
 	if (events & EPOLLERR) {
 		getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 		failed(a, conn, fault_of(error));
 		return;
 	}
-	if ((events & EPOLLOUT) && !conn->connected) {
+	if ((events & EPOLLOUT) && !conn->connected && r) {
 		conn->connected = true;
 		r->connected = conn->kind == ASK_UDP ? 0 : wire_now();
 		ask(a, conn);
 	} else if ((events & EPOLLOUT) && r && !r->done && conn->put < question_size(a, conn)) {
 		put(a, conn);
 	}
-	if (conn->fd >= 0 && conn->connected && (events & (EPOLLIN | EPOLLHUP)))
+	if (!conn->closing && conn->connected && (events & (EPOLLIN | EPOLLHUP)))
 		receive(a, conn);
+}
+
+void ask_wait(struct ask *a, struct timespec wait)
+{
+	uint64_t from = wire_now(), now;
+	struct epoll_event ev[ASK_TURN];
+	int n;
+
+	if (a->closing || a->overdue)
+		wait = (struct timespec){};
+	n = epoll_pwait2(a->epoll, ev, ASK_TURN, &wait, NULL);
+	now = wire_now();
+	if (now - from > FETCHED_NS)
+		a->since = now;
+	for (int i = 0; i < n; i++)
+		hear(a, ev[i].data.ptr, ev[i].events);
+	if (n < ASK_TURN) /* that was all */
+		a->since = now;
+	if (n < ASK_TURN || a->to_close > TO_CLOSE_MOST)
+		close_some(a, CLOSE_TURN);
 }
 
 /* ---- timeouts ---------------------------------------------------------------------------------*/
@@ -381,12 +427,18 @@ void ask_expire(struct ask *a)
 {
 	uint64_t now = wire_now();
 	struct ask_request *r;
+	int met = 0;
 
+	a->overdue = false;
 	while ((r = a->oldest)) {
 		if (!r->done || r->conn) {
 			if (now < a->begin + r->due + a->timeout)
 				return;
+			a->overdue = met == ASK_TURN;
+			if (a->overdue)
+				return;
 			expire(a, r);
+			met++;
 		}
 		a->oldest = r->next;
 		if (!a->oldest)
@@ -421,12 +473,13 @@ void ask_close(struct ask *a, uint32_t clients)
 	for (uint32_t c = 0; c < clients; c++)
 		if (a->clients[c].kept)
 			conn_close(a, a->clients[c].kept);
+	close_some(a, a->to_close);
 	for (struct ask_request *r = a->spare_requests, *next; r; r = next) {
 		next = r->next;
 		free(r);
 	}
 	for (struct ask_conn *conn = a->spare_conns, *next; conn; conn = next) {
-		next = conn->spare;
+		next = conn->next;
 		free(conn);
 	}
 	free(a->clients);

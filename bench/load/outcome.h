@@ -42,7 +42,7 @@ enum fault {
 /* A finished request. Times in microseconds: connect and total since it was due. */
 struct outcome {
 	uint32_t client;
-	uint32_t lag;	  /* how late it was begun */
+	uint32_t lag;	  /* how late this program was: to begin it, and at most, to hear of it */
 	uint32_t connect; /* 0: no connection of its own */
 	uint32_t total;
 	uint8_t fault;

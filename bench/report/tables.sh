@@ -4,11 +4,11 @@
 # The report's tables, out of what the benches left in $results. Sourced by run.
 # shellcheck disable=SC2154 # results
 
-part() { # FILE: what a bench wrote, one level down
+part() { # FILE [WHY]: what a bench wrote, one level down; why there may be none
 	if [ -s "$results/$1" ]; then
 		sed 's/^###* /#&/' "$results/$1"
 	else
-		echo "Not measured."
+		echo "Not measured${2:+: $2}."
 	fi
 }
 
@@ -27,6 +27,23 @@ packet_table() {
 	packets | awk '$1 !~ /^(choose|established|fading)-/ {
 		if ($5 ~ /true/) printf "| `%s` | void | |\n", $1
 		else printf "| `%s` | %.1f | %.2f |\n", $1, $2, $3 }'
+}
+
+# The same, judged: by the ratio that is required, and by what that left in ns where it was set.
+judged_table() {
+	local required
+	required=$([ ! -x "$B/bench/datapath" ] || "$B/bench/datapath" -l)
+	echo "| packet | ns | times a no-op XDP_TX | at most | | ns beyond the no-op | at most | |"
+	echo "|---|--:|--:|--:|---|--:|--:|---|"
+	{ echo "$required"; echo packets; packets; } | awk '
+	function verdict(is, most) { return most == "" ? "" : is <= most ? "reached" : "**not reached**" }
+	$1 == "packets" { rows = 1; next }
+	!rows { ratio[$1] = $2; ns[$1] = $3; next }
+	$1 ~ /^(choose|established|fading|asks)-/ { next }
+	$5 ~ /true/ { printf "| `%s` | void | | | | | | |\n", $1; next }
+	{
+		printf "| `%s` | %.1f | %.2f | %s | %s | %.1f | %s | %s |\n", $1, $2, $3, ratio[$1],
+			verdict($3, ratio[$1]), $2 - $4, ns[$1], verdict($2 - $4, ns[$1]) }'
 }
 
 count_table() {
@@ -70,14 +87,16 @@ choice_table() {
 	done
 }
 
-# fixed NAME UNIT SMALL-CASE SIZE LARGE-CASE SIZE
+# NAME UNIT SMALL-CASE SIZE LARGE-CASE SIZE: the line through two sizes, whose figures are a unit's.
 fixed_row() {
 	local small large
 	small=$(time_of "$3") large=$(time_of "$5")
 	[ "$small" ] && [ "$large" ] || return 0
 	awk -v what="$1" -v unit="$2" -v a="$small" -v n="$4" -v b="$large" -v m="$6" 'BEGIN {
-		each = (b - a) / (m - n)
-		printf "| %s | %.1f | %.3f a %s |\n", what, (a - n * each) / 1e3, each / 1e3, unit }'
+		each = (b * m - a * n) / (m - n)
+		fixed = a * n - n * each
+		printf "| %s | %s | %.3f a %s |\n", what, (fixed > 0 ? sprintf("%.1f", fixed / 1e3) : "none that shows"),
+			each / 1e3, unit }'
 }
 
 each_row() { # NAME UNIT CASE: known a unit only
@@ -87,14 +106,27 @@ each_row() { # NAME UNIT CASE: known a unit only
 		printf "| %s | in it | %.3f a %s |\n", what, t / 1e3, unit }'
 }
 
+# What must hold of counts and times whatever the machine.
+promised() {
+	[ ! -s "$results/quick.csv" ] || bench/promises "$results/quick.csv" | sed 's/^/- /; s/NOT reached/**not reached**/' || true
+	[ ! -s "$results/times.csv" ] || awk -F, '
+	function verdict(holds) { return holds ? "reached" : "**not reached**" }
+	$1 == "flow/gauge-pair" {
+		printf "- a flow is counted as opened and as closed in 25 ns at most: %s (%.1f)\n", verdict($2 <= 25), $2
+		if ($8 != "")
+			printf "- on all CPUs at once that takes 1.2 times as long at most: %s (%.2f)\n",
+				verdict($8 <= 1.2), $8
+	}' "$results/times.csv"
+}
+
 cost_table() {
 	[ -s "$results/times.csv" ] || { echo "Not measured."; return 0; }
 	echo "| what | fixed us | us more |"
 	echo "|---|--:|--:|"
-	fixed_row "apply of a file" service tables/apply-64 64 tables/apply-4096 4096
-	fixed_row "reading a file" service tables/yaml-in-64 64 tables/yaml-in-4096 4096
-	fixed_row "writing a file" service tables/yaml-out-64 64 tables/yaml-out-4096 4096
-	fixed_row "diff of a file" service tables/diff-64 64 tables/diff-4096 4096
+	fixed_row "apply of a file" service tables/apply-1 1 tables/apply-4096 4096
+	fixed_row "reading a file" service tables/yaml-in-1 1 tables/yaml-in-4096 4096
+	fixed_row "writing a file" service tables/yaml-out-1 1 tables/yaml-out-4096 4096
+	fixed_row "diff of a file" service tables/diff-1 1 tables/diff-4096 4096
 	each_row "a round of checks by connection" probe daemon/probes-2000
 	each_row "sweeping the flow table" flow flow/sweep
 	each_row "folding members' counters" member daemon/fold-16384
