@@ -27,6 +27,13 @@ void *memory_alloc(size_t size)
 	return p;
 }
 
+char *memory_text(const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+
+	return text ? memcpy(memory_realloc(NULL, size), text, size) : NULL;
+}
+
 void *memory_grow(void *array, size_t used, size_t *room, size_t entry)
 {
 	if (used < *room)

@@ -11,6 +11,8 @@
 /* As calloc and realloc. */
 void *memory_alloc(size_t size);
 void *memory_realloc(void *old, size_t size);
+/* As strdup; of NULL, NULL. */
+char *memory_text(const char *text);
 /* Makes room for one more entry of this size in array, doubling. Returns the array. */
 void *memory_grow(void *array, size_t used, size_t *room, size_t entry);
 

@@ -201,7 +201,7 @@ static char *own_namespace(const char *dir)
 	if (text && text[0])
 		return text;
 	free(text);
-	return strdup("default");
+	return memory_text("default");
 }
 
 static bool is_host(const char *text)

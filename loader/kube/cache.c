@@ -40,10 +40,8 @@ static struct kube_entry *entry_of(struct kube_cache *c, const char *ns, const c
 	if (e)
 		return e;
 	e = memory_alloc(sizeof(*e));
-	e->at.ns = strdup(ns);
-	e->at.name = strdup(name);
-	if (!e->at.ns || !e->at.name)
-		abort(); /* out of memory, as elsewhere */
+	e->at.ns = memory_text(ns);
+	e->at.name = memory_text(name);
 	names_add(&c->entries, &e->at);
 	return e;
 }
@@ -159,9 +157,10 @@ static struct kube_object *put(struct names *t, struct kube_object *o)
 	return old;
 }
 
-static void held_free(struct names *t, struct held *h)
+static void held_free(struct named *at)
 {
-	names_remove(t, &h->at);
+	struct held *h = (struct held *)at;
+
 	kube_object_free(h->object);
 	free(h);
 }
@@ -207,25 +206,15 @@ static void keep(struct kube_cache *c, struct kube_object *o)
 static void drop(struct kube_cache *c, enum kube_kind kind, struct held *h)
 {
 	detach(c, h->object);
-	held_free(&c->held[kind], h);
-}
-
-static void empty(struct names *t)
-{
-	struct named *next;
-
-	for (struct named *i = names_next(t, NULL); i; i = next) {
-		next = names_next(t, i);
-		held_free(t, (struct held *)i);
-	}
-	names_free(t);
+	names_remove(&c->held[kind], &h->at);
+	held_free(&h->at);
 }
 
 /* ---- what reflectors tell ---------------------------------------------------------------------*/
 
 void kube_cache_relist_begin(struct kube_cache *c, enum kube_kind kind)
 {
-	empty(&c->aside[kind]);
+	names_free_all(&c->aside[kind], held_free);
 	c->listing[kind] = true;
 }
 
@@ -251,10 +240,12 @@ void kube_cache_deleted(struct kube_cache *c, enum kube_kind kind, struct json_o
 	if (!kube_object_name(kind, obj, &ns, &name))
 		return;
 	h = held_find(t, ns, name);
-	if (h && c->listing[kind])
-		held_free(t, h);
-	else if (h)
+	if (h && c->listing[kind]) {
+		names_remove(t, &h->at);
+		held_free(&h->at);
+	} else if (h) {
 		drop(c, kind, h);
+	}
 }
 
 /* What waited aside takes its place. */
@@ -303,7 +294,7 @@ void kube_cache_relist_end(struct kube_cache *c, enum kube_kind kind)
 void kube_cache_relist_abort(struct kube_cache *c, enum kube_kind kind)
 {
 	c->listing[kind] = false;
-	empty(&c->aside[kind]);
+	names_free_all(&c->aside[kind], held_free);
 }
 
 /* ---- what others ask --------------------------------------------------------------------------*/
@@ -388,9 +379,7 @@ struct kube_cache *kube_cache_new(const char *node)
 {
 	struct kube_cache *c = memory_alloc(sizeof(*c));
 
-	c->node = strdup(node);
-	if (!c->node)
-		abort();
+	c->node = memory_text(node);
 	return c;
 }
 
@@ -399,7 +388,7 @@ void kube_cache_free(struct kube_cache *c)
 	if (!c)
 		return;
 	for (int k = 0; k < KUBE_KINDS; k++) {
-		empty(&c->aside[k]);
+		names_free_all(&c->aside[k], held_free);
 		drop_all(c, k, true);
 		names_free(&c->held[k]);
 	}

@@ -49,27 +49,20 @@ static __u64 shape_of(const struct plan *p)
 	return fnv(h, p->claim, p->claims * sizeof(*p->claim));
 }
 
-static char *text_copy(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		abort(); /* out of memory, as elsewhere */
-	return copy;
-}
-
 static struct kept *keep(struct kube_plans *plans, const struct kube_entry *e)
 {
 	struct kept *k = memory_alloc(sizeof(*k));
 
-	k->at.ns = text_copy(e->at.ns);
-	k->at.name = text_copy(e->at.name);
+	k->at.ns = memory_text(e->at.ns);
+	k->at.name = memory_text(e->at.name);
 	names_add(&plans->kept, &k->at);
 	return k;
 }
 
-static void kept_free(struct kept *k)
+static void kept_free(struct named *at)
 {
+	struct kept *k = (struct kept *)at;
+
 	kube_findings_free(&k->findings);
 	free(k->name);
 	free((char *)k->at.ns);
@@ -337,15 +330,9 @@ int kube_desired_refresh(struct kube_desired *d, const struct kube_cache *c,
 
 void kube_desired_free(struct kube_desired *d)
 {
-	struct named *next;
-
 	if (!d)
 		return;
-	for (struct named *i = names_next(&d->plans->kept, NULL); i; i = next) {
-		next = names_next(&d->plans->kept, i);
-		kept_free((struct kept *)i);
-	}
-	names_free(&d->plans->kept);
+	names_free_all(&d->plans->kept, kept_free);
 	kube_findings_free(&d->plans->allotted);
 	free(d->plans);
 	config_free(d->cfg);

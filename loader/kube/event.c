@@ -14,6 +14,7 @@
 #include "json.h"
 #include "maps/clock.h"
 #include "maps/hash.h"
+#include "maps/memory.h"
 #include "rights.h"
 
 #define COMPONENT     "poised"
@@ -60,7 +61,7 @@ struct kube_events *kube_events_new(struct kube_http *http, const char *source)
 {
 	struct kube_events *e = memory_alloc(sizeof(*e));
 
-	e->source = kube_text_copy(source);
+	e->source = memory_text(source);
 	e->http = http;
 	e->tokens = KUBE_EVENT_BURST * KUBE_EVENT_EVERY_MS;
 	return e;
@@ -72,11 +73,7 @@ static void event_free(struct event *e)
 		kube_http_drop(e->call);
 		e->all->calls--;
 	}
-	free(e->what.ns);
-	free(e->what.name);
-	free(e->what.uid);
-	free(e->what.field);
-	free(e->what.message);
+	kube_finding_free(&e->what);
 	free(e);
 }
 
@@ -106,11 +103,11 @@ static struct event *event_new(struct kube_events *all, const struct kube_findin
 	e->what = (struct kube_finding){
 		.kind = f->kind,
 		.reason = f->reason,
-		.ns = kube_text_copy(f->ns),
-		.name = kube_text_copy(f->name),
-		.uid = kube_text_copy(f->uid),
-		.field = kube_text_copy(f->field),
-		.message = kube_text_copy(f->message),
+		.ns = memory_text(f->ns),
+		.name = memory_text(f->name),
+		.uid = memory_text(f->uid),
+		.field = memory_text(f->field),
+		.message = memory_text(f->message),
 	};
 	e->first = clock_realtime();
 	return e;

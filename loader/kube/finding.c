@@ -23,7 +23,7 @@ static char *shown(const char *text, size_t most)
 	return poise_printable(copy);
 }
 
-static void finding_free(struct kube_finding *f)
+void kube_finding_free(struct kube_finding *f)
 {
 	free(f->ns);
 	free(f->name);
@@ -59,7 +59,7 @@ static void put(struct kube_findings *list, struct kube_finding *f)
 	list->finding[list->n++] = *f;
 	return;
 drop:
-	finding_free(f);
+	kube_finding_free(f);
 }
 
 void kube_find(struct kube_findings *list, const struct kube_about *about, enum kube_reason reason,
@@ -95,7 +95,7 @@ void kube_findings_add(struct kube_findings *list, const struct kube_findings *o
 void kube_findings_free(struct kube_findings *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		finding_free(&list->finding[i]);
+		kube_finding_free(&list->finding[i]);
 	free(list->finding);
 	memset(list, 0, sizeof(*list));
 }

@@ -65,6 +65,8 @@ void kube_find(struct kube_findings *list, const struct kube_about *about, enum 
 /* Adds all of others. */
 void kube_findings_add(struct kube_findings *list, const struct kube_findings *others);
 void kube_findings_free(struct kube_findings *list);
+/* What it owns, not it. */
+void kube_finding_free(struct kube_finding *f);
 /* By kind, ns, name, reason, field, message: one order whatever the history. */
 void kube_findings_sort(struct kube_findings *list);
 int kube_finding_cmp(const struct kube_finding *a, const struct kube_finding *b);

@@ -18,9 +18,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "json.h"
 #include "loader/log.h"
 #include "maps/clock.h"
+#include "maps/memory.h"
 #include "maps/text.h"
 
 #define PROBE_CONNECTIONS 32  /* the kubelet has two at a time */
@@ -416,8 +416,8 @@ static struct port port_new(const struct kube_health_port *is, bool *fresh)
 	struct port p = {.what = *is, .fd = -1};
 
 	*fresh = true;
-	p.what.ns = kube_text_copy(is->ns);
-	p.what.name = kube_text_copy(is->name);
+	p.what.ns = memory_text(is->ns);
+	p.what.name = memory_text(is->name);
 	return p;
 }
 

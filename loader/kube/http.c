@@ -59,23 +59,14 @@ struct kube_access *kube_http_access(const struct kube_http *h)
 	return h->access;
 }
 
-static char *copied(const char *text)
-{
-	char *copy = text ? strdup(text) : NULL;
-
-	if (text && !copy)
-		abort();
-	return copy;
-}
-
 struct kube_call *kube_http_send(struct kube_http *h, const struct kube_request *request)
 {
 	struct kube_call *c = memory_alloc(sizeof(*c));
 
 	c->http = h;
 	c->request = *request;
-	c->request.path = copied(request->path);
-	c->request.body = copied(request->body);
+	c->request.path = memory_text(request->path);
+	c->request.body = memory_text(request->body);
 	c->tokener = json_tokener_new();
 	c->easy = curl_easy_init();
 	if (!c->tokener || !c->easy)
@@ -179,7 +170,7 @@ char *kube_http_escape(const char *text)
 
 	if (!escaped)
 		abort();
-	copy = copied(escaped);
+	copy = memory_text(escaped);
 	curl_free(escaped);
 	return copy;
 }

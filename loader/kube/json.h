@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fields of JSON that others wrote, JSON of our own, and copies of texts. */
+/* Fields of JSON that others wrote, and JSON of our own. */
 #ifndef POISE_KUBE_JSON_H
 #define POISE_KUBE_JSON_H
 
 #include <json-c/json.h>
-#include <string.h>
-
-#include "maps/memory.h"
 
 /* NULL: o is no object, or has no such field, or null is its value. */
 static inline struct json_object *kube_json_field(struct json_object *o, const char *key)
@@ -29,13 +26,6 @@ static inline const char *kube_json_text(struct json_object *o, const char *key)
 static inline void kube_json_put_text(struct json_object *o, const char *key, const char *text)
 {
 	json_object_object_add(o, key, json_object_new_string(text));
-}
-
-static inline char *kube_text_copy(const char *text)
-{
-	size_t size = strlen(text) + 1;
-
-	return memcpy(memory_alloc(size), text, size);
 }
 
 /* An empty object in o. */

@@ -80,15 +80,6 @@ static const struct tree_node *named(const struct reader *r, const char *key, co
 	return NULL;
 }
 
-static char *copied(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		abort();
-	return copy;
-}
-
 /* What a kubeconfig names is relative to where it is. */
 static char *beside(const struct reader *r, const char *name)
 {
@@ -96,7 +87,7 @@ static char *beside(const struct reader *r, const char *name)
 	char *path;
 
 	if (name[0] == '/' || !slash)
-		return copied(name);
+		return memory_text(name);
 	if (asprintf(&path, "%.*s/%s", (int)(slash - r->path), r->path, name) < 0)
 		abort();
 	return path;
@@ -189,7 +180,7 @@ static int take_cluster(const struct reader *r, const struct tree_node *cluster)
 	if (name && name->text[strspn(name->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
 						  "UVWXYZ0123456789.-:_")])
 		return fail_at(r, name, "tls-server-name: no name of a host");
-	a->server_name = name ? copied(name->text) : NULL;
+	a->server_name = name ? memory_text(name->text) : NULL;
 	return 0;
 }
 
@@ -278,7 +269,7 @@ static int take_context(const struct reader *r)
 	cluster = named(r, "clusters", "cluster", name);
 	if (!cluster || take_cluster(r, cluster) < 0 || text_of(r, context, "user", &name) < 0)
 		return -1;
-	r->access->name_space = copied(space ? space->text : "default");
+	r->access->name_space = memory_text(space ? space->text : "default");
 	if (!name)
 		return 0; /* a server that asks nobody, such as kubectl proxy */
 	user = named(r, "users", "user", name);

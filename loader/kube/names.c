@@ -112,3 +112,14 @@ void names_free(struct names *t)
 	free(t->bucket);
 	memset(t, 0, sizeof(*t));
 }
+
+void names_free_all(struct names *t, void (*one)(struct named *item))
+{
+	struct named *next;
+
+	for (struct named *i = names_next(t, NULL); i; i = next) {
+		next = names_next(t, i);
+		one(i);
+	}
+	names_free(t);
+}

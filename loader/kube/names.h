@@ -30,5 +30,7 @@ void names_remove(struct names *t, struct named *item);
 struct named *names_next(const struct names *t, const struct named *item);
 /* The table, not the things. */
 void names_free(struct names *t);
+/* And the things, each by one(). */
+void names_free_all(struct names *t, void (*one)(struct named *item));
 
 #endif

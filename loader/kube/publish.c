@@ -12,6 +12,7 @@
 
 #include "json.h"
 #include "maps/clock.h"
+#include "maps/memory.h"
 #include "maps/text.h"
 #include "rights.h"
 
@@ -100,7 +101,7 @@ char *kube_publish_body(const struct kube_publish_item *item, enum kube_publish_
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(status, "ingress", list);
-	body = kube_text_copy(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	body = memory_text(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);
 	return body;
 }
@@ -150,8 +151,8 @@ static struct item *item_new(struct kube_publish *p, const struct kube_publish_i
 	struct item *i = memory_alloc(sizeof(*i));
 
 	i->all = p;
-	i->name_space = kube_text_copy(by->name_space);
-	i->name = kube_text_copy(by->name);
+	i->name_space = memory_text(by->name_space);
+	i->name = memory_text(by->name);
 	return i;
 }
 

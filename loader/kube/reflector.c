@@ -63,7 +63,7 @@ static bool keep(char **out, const char *value, size_t most)
 	if (strlen(value) > most)
 		return false;
 	free(*out);
-	*out = value[0] ? strdup(value) : NULL;
+	*out = value[0] ? memory_text(value) : NULL;
 	return true;
 }
 
