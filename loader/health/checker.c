@@ -109,6 +109,9 @@ static bool about(const struct config_service *svc, const struct config_member *
 {
 	const char *why;
 
+	if (m->conf.r.state != POISE_REC_USED || m->conf.admin == POISE_DISABLED ||
+	    !config_is_checked(svc, m))
+		return false;
 	memset(out, 0, sizeof(*out)); /* compared with its padding */
 	out->member = m->id;
 	out->service = svc->id;
@@ -117,8 +120,7 @@ static bool about(const struct config_service *svc, const struct config_member *
 	out->by_path = config_check_path(svc, m, &out->address, &why);
 	config_check_of(svc, m, &out->conf);
 	memcpy(out->name, svc->conf.name, sizeof(out->name));
-	return out->conf.type != POISE_CHECK_NONE && m->conf.r.state == POISE_REC_USED &&
-	       m->conf.admin != POISE_DISABLED;
+	return true;
 }
 
 static bool same_backend(const struct target_about *a, const struct target_about *b)
