@@ -240,7 +240,7 @@ long balancer_words(struct balancer *b)
 
 	for (__u32 n = 0; n < b->instance->meta->flow_buckets; n++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
-			used += b->instance->flows[n].word[w] != 0;
+			used += instance_bucket(b->instance, n)->word[w] != 0;
 	return used;
 }
 

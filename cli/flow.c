@@ -213,7 +213,7 @@ void flow_print(const struct cli *c, const struct flow_columns *w, const char *b
 
 char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT])
 {
-	const struct poise_slot *s = &c->instance->slots[slot];
+	const struct poise_slot *s;
 	char client[POISE_ENDPOINT_TEXT], address[POISE_ENDPOINT_TEXT], source[POISE_ENDPOINT_TEXT];
 	union poise_addr from;
 	__u16 port;
@@ -221,6 +221,7 @@ char *flow_tuple(const struct cli *c, __u32 slot, char buf[FLOW_TUPLE_TEXT])
 	buf[0] = '\0';
 	if (!slot)
 		return buf;
+	s = instance_slots(c->instance, slot, 1);
 	port = instance_slot_source(c->instance, slot, &from);
 	snprintf(buf, FLOW_TUPLE_TEXT, "%s > %s by %s",
 		 poise_format_endpoint(&s->client, (__u16)s->ports, client, sizeof(client)),
@@ -244,11 +245,12 @@ void flow_source_json(const struct cli *c, __u32 slot, struct json_object *o)
 
 void flow_tuple_json(const struct cli *c, __u32 slot, struct json_object *o)
 {
-	const struct poise_slot *s = &c->instance->slots[slot];
 	char text[POISE_ENDPOINT_TEXT];
+	const struct poise_slot *s;
 
 	if (!slot)
 		return;
+	s = instance_slots(c->instance, slot, 1);
 	json_add_known(o, "client",
 		       poise_format_endpoint(&s->client, (__u16)s->ports, text, sizeof(text)));
 	json_add_known(

@@ -47,7 +47,7 @@ size_t map_views(const struct instance *i, struct map_view view[MAP_VIEWS])
 	VIEW(paths, "a way out", i->paths, m->paths, print_path);
 	view[n++] = (struct map_view){
 		"devmap", "a device to redirect to", NULL, sizeof(__u32), m->paths, NULL};
-	VIEW(flows, "eight flow words", i->flows, i->flow_buckets, print_bucket);
+	VIEW(flows, "eight flow words", instance_flow_table(i), i->flow_buckets, print_bucket);
 	VIEW(counters, "a backend's counters on a CPU", i->counters, lines, print_counter);
 	VIEW(loads, "a backend's live flows on a CPU and on the others", i->loads,
 	     m->cpus * poise_loads_row(m->members), print_loads);

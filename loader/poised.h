@@ -3,7 +3,7 @@
  * The daemon's parts. Threads: the loop (fold, heartbeat, rates, next hops, signals), which never
  * waits for the lock, and the keeper (sweep, drains, ids, last good state), which may; health
  * checks; and with --kubernetes what follows a cluster. Each has its own handle on the instance,
- * for a handle's lock is its own.
+ * for a handle's lock is its own; the memory behind them is mapped once (maps/mapping.h).
  */
 #ifndef POISED_H
 #define POISED_H

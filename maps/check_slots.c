@@ -39,7 +39,7 @@ struct suspects {
 
 static __u64 head_of(const struct instance *i, __u32 at)
 {
-	return __atomic_load_n(&i->slots[at].head, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&instance_slots(i, at, 1)->head, __ATOMIC_ACQUIRE);
 }
 
 static bool is_found(__u64 head)
@@ -65,7 +65,7 @@ static __u8 proto_of(__u64 head)
 /* Of the flow that the slot has or had. */
 static __u64 hash_of(const struct instance *i, __u32 at, __u64 head)
 {
-	const struct poise_slot *s = &i->slots[at];
+	const struct poise_slot *s = instance_slots(i, at, 1);
 	const __u64 *key = i->meta->hash_key;
 
 	return poise_flow_hash(&s->client, &s->address, s->ports, proto_of(head), key[0], key[1]);
@@ -86,7 +86,7 @@ static __u64 link_at(const struct instance *i, __u32 at)
 static bool is_local(const struct instance *i, __u32 at, __u64 head)
 {
 	const union poise_addr *source = &instance_ways(i, at, 1)->source;
-	const struct poise_slot *s = &i->slots[at];
+	const struct poise_slot *s = instance_slots(i, at, 1);
 	__u32 id = POISE_WORD_MEMBER(head);
 
 	if (id >= i->meta->members)
@@ -100,7 +100,7 @@ static bool is_local(const struct instance *i, __u32 at, __u64 head)
 static __u64 sent_hash_of(const struct instance *i, __u32 at, __u64 head)
 {
 	const struct poise_member *m = &i->members[POISE_WORD_MEMBER(head)];
-	__u16 port = m->port ? m->port : (__u16)(i->slots[at].ports >> 16);
+	__u16 port = m->port ? m->port : (__u16)(instance_slots(i, at, 1)->ports >> 16);
 	const __u64 *key = i->meta->hash_key;
 	union poise_addr source;
 	__u16 from = instance_slot_source(i, at, &source);
@@ -123,7 +123,7 @@ static bool has_link(const struct instance *i, __u32 at, __u64 hash)
 static __u32 group_of(const struct instance *i, __u32 at, __u64 head)
 {
 	const struct poise_member *m = &i->members[POISE_WORD_MEMBER(head)];
-	__u16 port = m->port ? m->port : (__u16)(i->slots[at].ports >> 16);
+	__u16 port = m->port ? m->port : (__u16)(instance_slots(i, at, 1)->ports >> 16);
 	const __u64 *key = i->meta->hash_key;
 
 	return poise_port_group(&m->addr, port, proto_of(head), &instance_ways(i, at, 1)->source,
@@ -137,7 +137,7 @@ static const char *flow_wrong(const struct instance *i, __u32 at, __u64 head)
 	__u32 id = POISE_WORD_MEMBER(head);
 
 	if (id < i->meta->members && i->members[id].service) {
-		if (i->members[id].service != i->slots[at].service)
+		if (i->members[id].service != instance_slots(i, at, 1)->service)
 			return "has a flow of another service than its backend's";
 		if (is_local(i, at, head)) {
 			if (!has_link(i, at, sent_hash_of(i, at, head)))
@@ -182,7 +182,7 @@ static const char *summary_wrong(const struct instance *i, __u32 at)
 
 static bool same_flow(const struct instance *i, __u32 a, __u32 b)
 {
-	const struct poise_slot *x = &i->slots[a], *y = &i->slots[b];
+	const struct poise_slot *x = instance_slots(i, a, 1), *y = instance_slots(i, b, 1);
 	__u64 one = head_of(i, a), other = head_of(i, b);
 
 	return is_found(one) && is_found(other) && proto_of(one) == proto_of(other) &&

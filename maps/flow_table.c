@@ -5,10 +5,10 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "flow_table.h"
+#include "mapping.h"
 #include "store.h"
 
 #define PIN_SWEEP "prog_sweep"
@@ -31,12 +31,11 @@ static int open_pin(const struct instance *i, const char *name)
 
 /* -1 with errno. */
 static int map_one(const struct instance *i, const char *pin, struct poise_bucket **table,
-		   __u32 *buckets)
+		   struct mapping **windows, __u32 *buckets)
 {
 	struct bpf_map_info info = {0};
 	__u32 size = sizeof(info);
 	int fd = open_pin(i, pin), error = 0;
-	void *memory;
 
 	if (fd < 0)
 		return -1;
@@ -45,38 +44,35 @@ static int map_one(const struct instance *i, const char *pin, struct poise_bucke
 	else if (info.value_size != sizeof(**table) || !info.max_entries ||
 		 info.max_entries & (info.max_entries - 1))
 		error = EINVAL;
-	memory = error ? MAP_FAILED
-		       : mmap(NULL, bytes(info.max_entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			      0);
-	if (!error && memory == MAP_FAILED)
-		error = errno;
-	close(fd);
-	errno = error;
-	if (error)
+	if (error) {
+		close(fd);
+		errno = error;
 		return -1;
-	*table = memory;
+	}
+	*table = mapping_take(fd, bytes(info.max_entries), windows);
 	*buckets = info.max_entries;
-	return 0;
+	return *table ? 0 : -1;
 }
 
 void flow_table_close(struct instance *i)
 {
-	if (i->flows)
-		munmap(i->flows, bytes(i->flow_buckets));
-	if (i->flows_beside)
-		munmap(i->flows_beside, bytes(i->beside_buckets));
+	mapping_release(i->flows);
+	mapping_release(i->flows_beside);
 	i->flows = i->flows_beside = NULL;
+	i->flow_windows = i->beside_windows = NULL;
 	i->flow_buckets = i->beside_buckets = 0;
 }
 
 static int open_at(struct instance *i, __u32 stage)
 {
 	i->flow_stage = stage;
-	if (map_one(i, instance_flows_pin(stage, false), &i->flows, &i->flow_buckets))
+	if (map_one(i, instance_flows_pin(stage, false), &i->flows, &i->flow_windows,
+		    &i->flow_buckets))
 		return -1;
 	if (POISE_FLOWS_STAGE(stage) == POISE_FLOWS_ALONE)
 		return 0;
-	return map_one(i, instance_flows_pin(stage, true), &i->flows_beside, &i->beside_buckets);
+	return map_one(i, instance_flows_pin(stage, true), &i->flows_beside, &i->beside_windows,
+		       &i->beside_buckets);
 }
 
 int flow_table_open(struct instance *i, struct poise_error *err)

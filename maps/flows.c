@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "hash.h"
 #include "instance.h"
+#include "table.h"
 
 #define NS_PER_US 1000
 #define US_PER_S  1000000
@@ -268,7 +269,7 @@ static void try_slots(const struct search *s)
 		for (int k = 0; k < POISE_BUCKET_WORDS; k++) {
 			__u64 word = instance_word(i, b, k);
 			__u32 at = instance_slot(i, b, k);
-			const struct poise_slot *slot = &i->slots[at];
+			const struct poise_slot *slot = instance_slots(i, at, 1);
 
 			if (!may_be(s, word) ||
 			    !(POISE_WORD_TAG(word) & POISE_TAG_UDP) == is_udp(s) ||

@@ -17,9 +17,9 @@
 
 #include "clock.h"
 #include "flow_table.h"
+#include "mapping.h"
 #include "sizes.h"
 #include "store.h"
-#include "table.h"
 
 #define PIN_SWEEP "prog_sweep"
 
@@ -115,7 +115,6 @@ static int check_size(const struct instance *i, const struct instance_map *map, 
 static int open_map(struct instance *i, const struct instance_map *map, struct poise_error *err)
 {
 	int fd = open_pin(i, map->name, err);
-	struct map_windows **windows;
 	void *memory;
 
 	if (fd < 0)
@@ -124,17 +123,8 @@ static int open_map(struct instance *i, const struct instance_map *map, struct p
 		close(fd);
 		return -1;
 	}
-	windows = sizes_windows(i, map);
-	if (windows) {
-		*windows = windows_reserve(fd, sizes_bytes(i, map), sizes_field(i, map));
-		if (*windows)
-			return 0;
-		close(fd);
-		return poise_fail_errno(err, "cannot map %s/%s", i->dir, map->name);
-	}
-	memory = mmap(NULL, sizes_bytes(i, map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (memory == MAP_FAILED)
+	memory = mapping_take(fd, sizes_bytes(i, map), sizes_windows(i, map));
+	if (!memory)
 		return poise_fail_errno(err, "cannot map %s/%s", i->dir, map->name);
 	*sizes_field(i, map) = memory;
 	return 0;
@@ -142,12 +132,12 @@ static int open_map(struct instance *i, const struct instance_map *map, struct p
 
 static void close_map(struct instance *i, const struct instance_map *map)
 {
-	struct map_windows **windows = sizes_windows(i, map);
+	void *memory = *sizes_field(i, map);
 
-	if (*sizes_field(i, map))
-		munmap(*sizes_field(i, map), sizes_bytes(i, map));
-	if (windows)
-		windows_release(*windows);
+	if (!i->anonymous)
+		mapping_release(memory);
+	else if (memory)
+		munmap(memory, sizes_bytes(i, map));
 }
 
 static int check_identity(const struct instance *i, const char *root, const char *name,
@@ -233,7 +223,7 @@ void instance_close(struct instance *i)
 {
 	if (!i)
 		return;
-	/* meta last: it says how large the others are */
+	/* meta last: it says how large those of plain memory are */
 	if (!i->anonymous)
 		flow_table_close(i);
 	for (size_t m = instance_maps_count; m-- > 0;)

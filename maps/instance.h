@@ -35,11 +35,12 @@ struct instance {
 	__u32 *listener_seeds;
 	struct poise_service *services;
 	struct poise_member *members;
-	__u32 *table;			   /* by instance_table(), table.h */
-	struct map_windows *table_windows; /* which of it are mapped; NULL: all */
+	__u32 *table;		       /* by instance_table(), table.h */
+	struct mapping *table_windows; /* what of it is mapped; NULL: all */
 	struct poise_path *paths;
-	struct poise_bucket *flows;
-	struct poise_bucket *flows_beside;  /* while the flow table is resized; else NULL */
+	struct poise_bucket *flows;	   /* by instance_bucket() */
+	struct poise_bucket *flows_beside; /* while the flow table is resized; else NULL */
+	struct mapping *flow_windows, *beside_windows;
 	__u32 flow_buckets, beside_buckets; /* mapped of either */
 	__u32 flow_stage;		    /* meta's when they were mapped ... */
 	__u32 swept_stage;		    /* ... and when the sweep under way began */
@@ -55,14 +56,15 @@ struct instance {
 	struct poise_range *range_conf;
 	struct poise_bound *bounds;
 	struct poise_probe *probes;
-	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups */
-	struct poise_way *ways;	  /* by instance_ways(), table.h */
-	struct map_windows *way_windows;
+	struct poise_slot *slots; /* POISE_PORTS of each of meta.groups; by instance_slots() */
+	struct mapping *slot_windows;
+	struct poise_way *ways; /* by instance_ways(), table.h */
+	struct mapping *way_windows;
 	struct poise_bucket *links; /* by instance_links(), table.h */
-	struct map_windows *link_windows;
+	struct mapping *link_windows;
 	struct poise_bucket *ports;
 	struct poise_latency *latencies; /* by instance_latency(), table.h */
-	struct map_windows *latency_windows;
+	struct mapping *latency_windows;
 	struct poise_cluster *cluster;
 	int devmap_fd;
 	int drops_fd;
@@ -90,11 +92,7 @@ static inline __u32 instance_buckets(const struct instance *i)
 }
 
 /* Of the first two. */
-static inline struct poise_bucket *instance_bucket(const struct instance *i, __u32 bucket)
-{
-	return bucket < i->flow_buckets ? &i->flows[bucket]
-					: &i->flows_beside[bucket - i->flow_buckets];
-}
+struct poise_bucket *instance_bucket(const struct instance *i, __u32 bucket);
 
 /* The slot that number n of a bucket is; 0: it is a word. */
 static inline __u32 instance_slot(const struct instance *i, __u32 bucket, int n)
@@ -105,17 +103,7 @@ static inline __u32 instance_slot(const struct instance *i, __u32 bucket, int n)
 }
 
 /* A flow's word, or the head of its slot; 0: there is none. */
-static inline __u64 instance_word(const struct instance *i, __u32 bucket, int n)
-{
-	__u64 head;
-	__u32 state;
-
-	if (bucket < instance_table_buckets(i))
-		return __atomic_load_n(&instance_bucket(i, bucket)->word[n], __ATOMIC_RELAXED);
-	head = __atomic_load_n(&i->slots[instance_slot(i, bucket, n)].head, __ATOMIC_RELAXED);
-	state = POISE_WORD_STATE(head);
-	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_RST ? head : 0;
-}
+__u64 instance_word(const struct instance *i, __u32 bucket, int n);
 
 /* The pin of the flow table in force, or of the other one, at this stage (meta.flow_stage). */
 static inline const char *instance_flows_pin(__u32 stage, bool other)
@@ -123,7 +111,8 @@ static inline const char *instance_flows_pin(__u32 stage, bool other)
 	return POISE_FLOWS_PIN(stage) == other ? "flows" : POISE_FLOWS_OTHER;
 }
 
-/* Opens the pins. Errors: no bpffs, no instance (remedy: start poised, or poise attach DEV), ABI
+/* Opens the pins. A handle is one thread's; what it maps, all handles of a process share
+ * (mapping.h). Errors: no bpffs, no instance (remedy: start poised, or poise attach DEV), ABI
  * newer or older than ours, no privileges. */
 int instance_open(struct instance **out, const struct instance_where *where,
 		  struct poise_error *err);

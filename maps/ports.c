@@ -11,6 +11,7 @@
 #include "ports.h"
 #include "sizes.h"
 #include "store.h"
+#include "table.h"
 
 __u64 *instance_ports_word(const struct instance *i, __u32 map, __u32 word)
 {
@@ -173,7 +174,7 @@ struct port_use instance_port_use(const struct instance *i, __u32 group)
 		for (; taken; taken &= taken - 1) {
 			__u32 port = w * 64 + (__u32)__builtin_ctzll(taken);
 
-			if (is_over(i->slots[group * POISE_PORTS + port].head))
+			if (is_over(instance_slots(i, group * POISE_PORTS + port, 1)->head))
 				use.resting++;
 			else
 				use.used++;

@@ -156,12 +156,14 @@ bool sizes_is_flows(const struct instance_map *map)
 	return map->field == offsetof(struct instance, flows);
 }
 
-struct map_windows **sizes_windows(struct instance *i, const struct instance_map *map)
+struct mapping **sizes_windows(struct instance *i, const struct instance_map *map)
 {
 	if (map->field == offsetof(struct instance, table))
 		return &i->table_windows;
 	if (map->field == offsetof(struct instance, latencies))
 		return &i->latency_windows;
+	if (map->field == offsetof(struct instance, slots))
+		return &i->slot_windows;
 	if (map->field == offsetof(struct instance, links))
 		return &i->link_windows;
 	return map->field == offsetof(struct instance, ways) ? &i->way_windows : NULL;

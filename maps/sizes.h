@@ -27,7 +27,7 @@ __u32 sizes_cpus(void);
 bool sizes_is_flows(const struct instance_map *map);
 /* Where the windows of a map are kept that is mapped by them (table.h); NULL: it is mapped whole.
  */
-struct map_windows **sizes_windows(struct instance *i, const struct instance_map *map);
+struct mapping **sizes_windows(struct instance *i, const struct instance_map *map);
 
 static inline void **sizes_field(struct instance *i, const struct instance_map *map)
 {

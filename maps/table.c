@@ -1,92 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Mapping by windows (table.h): a map's addresses are reserved as a whole, a window is laid over
- * its part of them when something in it is first asked for.
+ * What is mapped by windows (mapping.h), and how one asks for it; see table.h.
  */
 #include <arpa/inet.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "mapping.h"
 #include "table.h"
 
-/* 2^18 entries: the two tables of the largest automatic size, so that most services lie in one. */
-#define WINDOW ((size_t)1 << 20)
-
-struct map_windows {
-	int fd;
-	size_t bytes;
-	char *memory;
-	bool mapped[];
-};
-
-struct map_windows *windows_reserve(int fd, size_t bytes, void **memory)
+struct poise_bucket *instance_bucket(const struct instance *i, __u32 bucket)
 {
-	size_t windows = (bytes + WINDOW - 1) / WINDOW;
-	struct map_windows *w;
+	bool beside = bucket >= i->flow_buckets;
+	size_t at = beside ? bucket - i->flow_buckets : bucket;
+	struct poise_bucket *table = beside ? i->flows_beside : i->flows;
 
-	*memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (*memory == MAP_FAILED) {
-		*memory = NULL;
-		return NULL;
-	}
-	w = calloc(1, sizeof(*w) + windows * sizeof(w->mapped[0]));
-	if (!w)
-		abort();
-	w->fd = fd;
-	w->bytes = bytes;
-	w->memory = *memory;
-	return w;
+	mapping_need(beside ? i->beside_windows : i->flow_windows, at * sizeof(*table),
+		     (at + 1) * sizeof(*table));
+	return &table[at];
 }
 
-void windows_release(struct map_windows *w)
+struct poise_bucket *instance_flow_table(const struct instance *i)
 {
-	if (!w)
-		return;
-	close(w->fd);
-	free(w);
+	mapping_need(i->flow_windows, 0, SIZE_MAX);
+	return i->flows;
 }
 
-static void lay(struct map_windows *w, size_t window)
+struct poise_slot *instance_slots(const struct instance *i, __u32 slot, __u32 n)
 {
-	size_t from = window * WINDOW;
-	size_t size = w->bytes - from < WINDOW ? w->bytes - from : WINDOW;
-
-	if (mmap(w->memory + from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, w->fd,
-		 (off_t)from) == MAP_FAILED)
-		abort(); /* of a map that is open, into addresses that are ours: no memory */
-	w->mapped[window] = true;
+	mapping_need(i->slot_windows, (size_t)slot * sizeof(*i->slots),
+		     ((size_t)slot + n) * sizeof(*i->slots));
+	return &i->slots[slot];
 }
 
-/* So that bytes from, ... to - 1 may be used. */
-static void need(struct map_windows *windows, size_t from, size_t to)
+__u64 instance_word(const struct instance *i, __u32 bucket, int n)
 {
-	if (!windows)
-		return;
-	for (size_t w = from / WINDOW; w * WINDOW < to && w * WINDOW < windows->bytes; w++)
-		if (!windows->mapped[w])
-			lay(windows, w);
+	__u64 head;
+	__u32 state;
+
+	if (bucket < instance_table_buckets(i))
+		return __atomic_load_n(&instance_bucket(i, bucket)->word[n], __ATOMIC_RELAXED);
+	head = __atomic_load_n(&instance_slots(i, instance_slot(i, bucket, n), 1)->head,
+			       __ATOMIC_RELAXED);
+	state = POISE_WORD_STATE(head);
+	return state >= POISE_FLOW_NEW && state <= POISE_FLOW_RST ? head : 0;
 }
 
 __u32 *instance_table(const struct instance *i, __u32 at, __u32 n)
 {
-	need(i->table_windows, (size_t)at * sizeof(*i->table),
-	     ((size_t)at + n) * sizeof(*i->table));
+	mapping_need(i->table_windows, (size_t)at * sizeof(*i->table),
+		     ((size_t)at + n) * sizeof(*i->table));
 	return i->table + at;
 }
 
 struct poise_latency *instance_latencies(const struct instance *i, __u32 member, __u32 n)
 {
-	need(i->latency_windows, (size_t)member * sizeof(*i->latencies),
-	     ((size_t)member + n) * sizeof(*i->latencies));
+	mapping_need(i->latency_windows, (size_t)member * sizeof(*i->latencies),
+		     ((size_t)member + n) * sizeof(*i->latencies));
 	return &i->latencies[member];
 }
 
 struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n)
 {
-	need(i->way_windows, (size_t)slot * sizeof(*i->ways),
-	     ((size_t)slot + n) * sizeof(*i->ways));
+	mapping_need(i->way_windows, (size_t)slot * sizeof(*i->ways),
+		     ((size_t)slot + n) * sizeof(*i->ways));
 	return &i->ways[slot];
 }
 
@@ -95,7 +71,7 @@ __u16 instance_slot_source(const struct instance *i, __u32 slot, union poise_add
 	*source = instance_ways(i, slot, 1)->source;
 	if (source->q[0] || source->q[1])
 		return htons((__u16)(slot % POISE_PORTS));
-	*source = i->slots[slot].client; /* mode local leaves it as it is (bpf/sent.h) */
+	*source = instance_slots(i, slot, 1)->client; /* mode local leaves it (bpf/sent.h) */
 	return (__u16)i->slots[slot].ports;
 }
 
@@ -103,14 +79,17 @@ struct poise_bucket *instance_links(const struct instance *i)
 {
 	if (!i->meta->groups)
 		return NULL;
-	need(i->link_windows, 0, SIZE_MAX);
+	mapping_need(i->link_windows, 0, SIZE_MAX);
 	return i->links;
 }
 
 void instance_map_all(const struct instance *i)
 {
-	need(i->table_windows, 0, SIZE_MAX);
-	need(i->latency_windows, 0, SIZE_MAX);
-	need(i->way_windows, 0, SIZE_MAX);
-	need(i->link_windows, 0, SIZE_MAX);
+	mapping_need(i->flow_windows, 0, SIZE_MAX);
+	mapping_need(i->beside_windows, 0, SIZE_MAX);
+	mapping_need(i->slot_windows, 0, SIZE_MAX);
+	mapping_need(i->table_windows, 0, SIZE_MAX);
+	mapping_need(i->latency_windows, 0, SIZE_MAX);
+	mapping_need(i->way_windows, 0, SIZE_MAX);
+	mapping_need(i->link_windows, 0, SIZE_MAX);
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Maps that are mapped as they are used: the pool of tables (128 MB by default), latencies
- * (27 MB), and mode nat's ways. Most commands look at those of one
- * service or none; the kernel fills the page tables of all that is mapped, some 10 ms of CPU for
- * the pool.
+ * Maps that are mapped as they are used: the pool of tables (128 MB by default), the flow table
+ * (32 MB), latencies (27 MB), and mode nat's. Most commands look at those of one service or none,
+ * poised never at flows; the kernel fills the page tables of all that is mapped, some 10 ms of CPU
+ * for the pool.
  */
 #ifndef POISE_MAPS_TABLE_H
 #define POISE_MAPS_TABLE_H
 
 #include "instance.h"
+
+/* All of the flow table in force, flow_buckets of them; one of them by instance_bucket. */
+struct poise_bucket *instance_flow_table(const struct instance *i);
+struct poise_slot *instance_slots(const struct instance *i, __u32 slot, __u32 n);
 
 /* Entries at, at + 1, ... at + n - 1 of the pool, to be read and changed until the instance is
  * closed. They must lie inside the pool. */
@@ -20,12 +24,6 @@ struct poise_way *instance_ways(const struct instance *i, __u32 slot, __u32 n);
 struct poise_bucket *instance_links(const struct instance *i);
 /* For who goes by all maps at once. */
 void instance_map_all(const struct instance *i);
-
-/* Reserves addresses for a map, at *memory: NULL with errno, else fd is owned by what is returned.
- * An instance that maps all (instance_anonymous) has none. */
-struct map_windows *windows_reserve(int fd, size_t bytes, void **memory);
-/* But for the addresses, which are unmapped like any map's. NULL is fine. */
-void windows_release(struct map_windows *w);
 
 /* Whom the backend of this slot's flow sees: the source address and port (network order) of its
  * packets. */

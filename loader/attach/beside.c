@@ -24,10 +24,10 @@ static bool fits_beside(const struct instance *i)
 	if (!i->beside_buckets || i->beside_buckets > i->flow_buckets)
 		return false;
 	for (__u32 b = 0; b < i->beside_buckets; b++) {
-		__u64 words = words_in(&i->flows_beside[b]);
+		__u64 words = words_in(instance_bucket(i, i->flow_buckets + b));
 
 		for (__u32 at = b; at < i->flow_buckets; at += i->beside_buckets)
-			words += words_in(&i->flows[at]);
+			words += words_in(instance_bucket(i, at));
 		if (words > POISE_BUCKET_WORDS)
 			return false;
 	}
@@ -39,9 +39,9 @@ static __u32 longest_left(const struct instance *i)
 {
 	__u32 now = instance_stamp_now(i), longest = 0;
 
-	for (__u32 b = 0; b < i->beside_buckets; b++)
+	for (__u32 b = i->flow_buckets; b < instance_table_buckets(i); b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
-			__u64 word = __atomic_load_n(&i->flows_beside[b].word[w], __ATOMIC_RELAXED);
+			__u64 word = instance_word(i, b, w);
 			__u32 left = word ? instance_word_left(i, word, now) : 0;
 
 			longest = left > longest ? left : longest;

@@ -353,7 +353,7 @@ static void of_another_service(void)
 	cr_expect(*word == before, "another service's word was changed");
 	for (__u32 b = 0; b < rig.i->meta->flow_buckets; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
-			words += rig.i->flows[b].word[w] != 0;
+			words += instance_bucket(rig.i, b)->word[w] != 0;
 	cr_expect(words == 2, "%d words", words);
 }
 

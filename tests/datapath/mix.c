@@ -35,7 +35,7 @@ static unsigned int duplicates(void)
 	for (__u32 b = 0; b < rig.i->meta->flow_buckets; b++)
 		for (int x = 0; x < POISE_BUCKET_WORDS; x++)
 			for (int y = 0; y < x; y++) {
-				const __u64 *w = rig.i->flows[b].word;
+				const __u64 *w = instance_bucket(rig.i, b)->word;
 
 				n += w[x] && w[y] && POISE_WORD_TAG(w[x]) == POISE_WORD_TAG(w[y]);
 			}

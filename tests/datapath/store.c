@@ -173,7 +173,7 @@ Test(store, a_sweep_frees_words_of_the_removed, .timeout = TEST_LONGEST)
 	while (!i->members[id].service)
 		id++;
 	for (__u32 b = 0; b < i->meta->flow_buckets; b += 3)
-		i->flows[b].word[b % POISE_BUCKET_WORDS] =
+		instance_bucket(i, b)->word[b % POISE_BUCKET_WORDS] =
 			1ull << POISE_WORD_TAG_SHIFT | (__u64)id << POISE_WORD_MEMBER_SHIFT |
 			(__u64)POISE_FLOW_FIN << POISE_WORD_STATE_SHIFT |
 			(instance_stamp_now(i) & POISE_WORD_STAMP);
@@ -184,7 +184,7 @@ Test(store, a_sweep_frees_words_of_the_removed, .timeout = TEST_LONGEST)
 	cr_assert_eq(i->meta->flows_used, 0);
 	for (__u32 b = 0; b < i->meta->flow_buckets; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
-			cr_assert_eq(i->flows[b].word[w], 0, "bucket %u", b);
+			cr_assert_eq(instance_bucket(i, b)->word[w], 0, "bucket %u", b);
 	store_check(i, "after the sweep");
 	unmake(i);
 }
@@ -297,4 +297,22 @@ Test(store, removed_while_waiting, .timeout = TEST_LONGEST)
 	cr_assert_eq(err.code, POISE_E_NO_INSTANCE);
 	cr_assert_not(late->locked);
 	instance_close(late);
+}
+
+/* The same pins, but other maps: who has had it open since before has what was before. */
+Test(store, made_anew_while_open, .timeout = TEST_LONGEST)
+{
+	struct instance *i = make(), *late;
+	struct poise_error err = {0};
+
+	cr_assert_eq(instance_open(&late, &where, &err), 0, "%s", err.message);
+	store_change(i, kinds_set_up, 0);
+	unmake(i);
+	i = make();
+	cr_assert_neq(i->meta, late->meta);
+	cr_assert_gt(late->meta->committed, i->meta->committed);
+	store_change(i, kinds_set_up, 0);
+	instance_close(late);
+	store_check(i, "the other is closed");
+	unmake(i);
 }

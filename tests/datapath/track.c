@@ -57,7 +57,7 @@ static int words_used(void)
 
 	for (__u32 b = 0; b < rig.i->meta->flow_buckets; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++)
-			n += rig.i->flows[b].word[w] != 0;
+			n += instance_bucket(rig.i, b)->word[w] != 0;
 	return n;
 }
 

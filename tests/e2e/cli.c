@@ -93,11 +93,11 @@ static void put_flows(const size_t *member, const __u64 *state, size_t n)
 	cr_assert_eq(instance_open(&i, &where, &err), 0, "%s", err.message);
 	cr_assert_eq(instance_load(i, &cfg, &err), 0);
 	for (size_t k = 0; k < n; k++)
-		i->flows[k].word[0] = 0x12345678ull << POISE_WORD_TAG_SHIFT |
-				      (__u64)cfg->service[0]->member[member[k]].id
-					      << POISE_WORD_MEMBER_SHIFT |
-				      state[k] << POISE_WORD_STATE_SHIFT |
-				      (instance_stamp_now(i) & POISE_WORD_STAMP);
+		instance_bucket(i, (__u32)k)->word[0] = 0x12345678ull << POISE_WORD_TAG_SHIFT |
+							(__u64)cfg->service[0]->member[member[k]].id
+								<< POISE_WORD_MEMBER_SHIFT |
+							state[k] << POISE_WORD_STATE_SHIFT |
+							(instance_stamp_now(i) & POISE_WORD_STAMP);
 	config_free(cfg);
 	instance_close(i);
 }

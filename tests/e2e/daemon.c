@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "maps/sizes.h"
 #include "tests/support/lab.h"
 
 #define FILE_AT	    "/run/boot.yaml"
@@ -22,6 +23,7 @@
 #define KILLS	    20
 #define WATCHDOG_MS 500 /* as if the unit said so */
 #define NAP_MS	    50
+#define SOME_MAPS   10 /* are always mapped from their beginning */
 
 static struct lab lab;
 
@@ -69,6 +71,10 @@ Test(daemon, runs_with_exactly_three_capabilities, .timeout = TEST_LONGEST)
 	lab_must(&lab, "lb1", "for t in /proc/%d/task/*; do grep -q '%s' $t/status || exit 1; done",
 		 pid, sets[2]);
 
+	/* memory of maps, once, though each thread has a handle of its own: */
+	lab_must(&lab, "lb1",
+		 "n=$(grep -c ' 00000000 .*bpf-map' /proc/%d/maps); [ $n -gt %d -a $n -le %zu ]",
+		 pid, SOME_MAPS, instance_maps_count);
 	/* maps, program, attach: */
 	lab_must(&lab, "lb1", "poise status | grep -q 'eth0, native'");
 	/* neighbours, and next hops in both families: */

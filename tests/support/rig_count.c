@@ -89,13 +89,13 @@ static void forget_slots(struct instance *i)
 		for (__u32 p = i->meta->nat_low; p <= i->meta->nat_high; p++)
 			i->slots[group * POISE_PORTS + p].head = 0;
 	}
-	instance_map_all(i);
 	if (i->meta->groups)
 		memset(i->links, 0, POISE_LINK_BUCKETS(i->meta->groups) * sizeof(*i->links));
 }
 
 void rig_forget(struct rig *r)
 {
+	instance_map_all(r->i);
 	memset(r->i->flows, 0, r->i->flow_buckets * sizeof(struct poise_bucket));
 	memset(r->i->fragments, 0, POISE_FRAGMENT_BUCKETS * sizeof(struct poise_bucket));
 	forget_slots(r->i);
@@ -107,10 +107,12 @@ __u64 *rig_word(const struct rig *r)
 
 	for (__u32 b = 0; b < r->i->flow_buckets; b++)
 		for (int w = 0; w < POISE_BUCKET_WORDS; w++) {
-			if (!r->i->flows[b].word[w])
+			__u64 *word = &instance_bucket(r->i, b)->word[w];
+
+			if (!*word)
 				continue;
 			cr_assert(!found, "more than one flow word");
-			found = &r->i->flows[b].word[w];
+			found = word;
 		}
 	return found;
 }
