@@ -88,6 +88,7 @@ __noinline answer_t nat_take(struct scratch *n, __u32 member)
 	if (!n || !m)
 		return DROP(BROKEN);
 	n->sent.sent = 0;
+	n->birth.member = member;
 	if (local_leads(m))
 		return nat_take_local(n, m);
 	first = ONCE(m->nexthop) >> 48;

@@ -32,6 +32,7 @@ struct birth {
 	__u32 seq;     /* of its SYN, host order */
 	__u32 stamp;   /* its timestamp ... */
 	__u32 stamped; /* ... if it has one */
+	__u32 member;  /* that it is for */
 };
 
 /* Who talks to whom, as the client's packets say; sent: as what they become does. */

@@ -27,7 +27,8 @@
 
 /* Slots looked at for one that rests: those next to the rotor, the oldest as a rule; then some that
  * lie evenly in all of the range, so that a long run of ports that others have, or that are barred,
- * is no end. Then the same again, for want of any that has been silent. */
+ * is no end. First for one whose last flow was the same backend's and has been silent for a while:
+ * a slot knows of no other backend what that has in TIME_WAIT. Then for any. */
 #define SLOT_NEAR  32
 #define SLOT_FAR   16
 #define SLOT_ROUND (SLOT_NEAR + SLOT_FAR)
@@ -247,16 +248,20 @@ static __always_inline bool slot_welcomes(const struct poise_slot *s, __u64 head
 	return (__s32)(b->seq - s->seq) > 0;
 }
 
-/* May its port be had before it has rested, after so many seconds of silence? */
+/* Is it of those that are had first? */
+static __always_inline bool slot_suits(__u64 head, const struct birth *b)
+{
+	return POISE_WORD_MEMBER(head) == b->member && stamp_age(head, b->seconds) >= SLOT_SILENT;
+}
+
+/* May its port be had before it has rested? */
 static __always_inline bool slot_yields(const struct poise_slot *s, __u64 head,
-					const struct birth *b, __u32 silent)
+					const struct birth *b)
 {
 	if (!slot_over(head, b->seconds))
 		return false;
-	if (POISE_WORD_STATE(head) == POISE_FLOW_RST)
-		return true;
-	return slot_closed(head) && stamp_age(head, b->seconds) >= silent &&
-	       slot_welcomes(s, head, b);
+	return POISE_WORD_STATE(head) == POISE_FLOW_RST ||
+	       (slot_closed(head) && slot_welcomes(s, head, b));
 }
 
 /* The head of a slot that is being filled: whose it was can still be told. */
@@ -268,8 +273,8 @@ static __always_inline __u64 slot_filling(__u64 head)
 	       POISE_SLOT_FILLING << POISE_WORD_STATE_SHIFT;
 }
 
-/* Takes the port if its flow is over and has been silent for so long. */
-static __always_inline bool slot_seize(__u32 group, __u32 port, const struct birth *b, __u32 silent)
+/* Takes the port if its flow is over, and it suits or any will do. */
+static __always_inline bool slot_seize(__u32 group, __u32 port, const struct birth *b, bool any)
 {
 	struct poise_slot *s;
 	__u64 head;
@@ -280,7 +285,7 @@ static __always_inline bool slot_seize(__u32 group, __u32 port, const struct bir
 	if (!s)
 		return false;
 	head = ONCE(s->head);
-	return slot_yields(s, head, b, silent) &&
+	return (any || slot_suits(head, b)) && slot_yields(s, head, b) &&
 	       __sync_bool_compare_and_swap(&s->head, head, slot_filling(head));
 }
 
@@ -295,7 +300,7 @@ static __always_inline int slot_that_rests(__u32 group, __u32 rotor, __u32 range
 		if (i == SLOT_ROUND)
 			port = rotor;
 		BOUND(port, POISE_PORTS - 1);
-		if (slot_seize(group, port, b, i < SLOT_ROUND ? SLOT_SILENT : 0))
+		if (slot_seize(group, port, b, i >= SLOT_ROUND))
 			return (int)port;
 		port += i % SLOT_ROUND < SLOT_NEAR ? 1 : stride;
 		if (port > high)

@@ -21,6 +21,12 @@ static const char yaml[] = "services:\n"
 /* Of natted's kinds: by TCP, from IPv4 to IPv4. */
 #define CLIENT(k) ((k)*8)
 
+static const char yaml_two[] =
+	"services:\n"
+	"  - { name: web, listen: [ '10.2.0.1:80' ], forward: nat, policy: round-robin,\n"
+	"      backends: [ { address: 10.3.0.1, port: 8080 }, { address: 10.3.0.2, port: 8080 } ]"
+	" }\n";
+
 static struct native n;
 static __u32 port[8 * PORTS]; /* that client k's flow has or had */
 
@@ -202,6 +208,32 @@ Test(nat_rests, silent_ones_first)
 	/* Where there are none left these will do. */
 	for (k++; k < PORTS * 7 / 4; k++)
 		cr_assert(opens(k), "client %d is refused", k);
+}
+
+/* What other backends remember of a port, its slot does not know. */
+Test(nat_rests, of_the_same_backend_first)
+{
+	static __u16 last[POISE_PORTS];
+	struct frame f;
+
+	native_close(&n);
+	native_open(&n, yaml_two, 1024);
+	run_set_seconds(NATIVE_T0);
+	for (int k = 0; k < PORTS + PORTS / 4; k++) {
+		__u16 to;
+
+		if (k == PORTS)
+			run_set_seconds(NATIVE_T0 + 10);
+		cr_assert_eq(natted_client_sends(&n, CLIENT(k), SYN, (__u32)k + 1, &f), XDP_TX);
+		port[k] = natted_source(&f);
+		to = natted_member(&n, CLIENT(k), &f);
+		cr_assert(k < PORTS || last[port[k]] == to, "port %u was another's", port[k]);
+		last[port[k]] = to;
+		natted_server_sends(&n, CLIENT(k), to, port[k], SYN_ACK, &f);
+		sends(k, FIN);
+		natted_server_sends(&n, CLIENT(k), to, port[k], FIN, &f);
+		sends(k, DATA);
+	}
 }
 
 Test(nat_rests, not_for_what_is_met_in_its_middle)
