@@ -114,6 +114,8 @@ Test(mapping, a_table_stays_for_whoever_has_not_followed)
 	__u64 left;
 	int before;
 
+	if (place_emulated())
+		cr_skip_test("the CPU is emulated: programs are loaded for seconds");
 	rig_open(&rig, setup);
 	slow = open_again();
 	instance_map_all(slow);
