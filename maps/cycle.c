@@ -10,20 +10,10 @@
 #include <stdlib.h>
 
 #include "cycle.h"
+#include "divisor.h"
 #include "hash.h"
 
 #define TURN_BITS 40 /* of a turn's place in the round: with 17 bits of turns, within 64 */
-
-static __u32 common_divisor(__u32 a, __u32 b)
-{
-	while (b) {
-		__u32 rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* What weights are divided by to get turns: exact if the round is not too long for it, else as near
  * as whole turns come, and nobody has none. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "divisor.h"
 #include "hash.h"
 #include "maglev.h"
 
@@ -31,17 +32,6 @@ static int by_address(const void *a, const void *b)
 	int order = memcmp(&x->addr, &y->addr, sizeof(x->addr));
 
 	return order ? order : memcmp(&x->port, &y->port, sizeof(x->port));
-}
-
-static __u32 common_divisor(__u32 a, __u32 b)
-{
-	while (b) {
-		__u32 rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 static void start_walk(struct walk *w, const struct maglev_member *m, __u32 size,
