@@ -133,10 +133,8 @@ struct settler {
 	void *ctx;
 };
 
-static void say(struct settler *s, bool fault, const struct config_address *a, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void say(struct settler *s, bool fault, const struct config_address *a, const char *fmt, ...)
+void net_claim_tell(net_claim_say say, void *ctx, bool fault, const struct config_address *a,
+		    const char *fmt, ...)
 {
 	char text[POISE_ADDR_TEXT], sentence[256];
 	va_list args;
@@ -146,7 +144,7 @@ static void say(struct settler *s, bool fault, const struct config_address *a, c
 	va_start(args, fmt);
 	vsnprintf(sentence + used, sizeof(sentence) - (size_t)used, fmt, args);
 	va_end(args);
-	s->say(s->ctx, fault, sentence);
+	say(ctx, fault, sentence);
 }
 
 /* Off the device, if it is ours. False: it is still there. */
@@ -160,17 +158,19 @@ static bool take_off(struct settler *s, const struct config_address *a, const ch
 	if (!p)
 		return true;
 	if (!net_placed_ours(p, put)) {
-		say(s, false, a, "stays on %s, where somebody else put it", device);
+		net_claim_tell(s->say, s->ctx, false, a, "stays on %s, where somebody else put it",
+			       device);
 		return true;
 	}
 	refused = change(s->n, RTM_DELADDR, &a->conf.addr, ifindex);
 	if (refused && refused != EADDRNOTAVAIL) {
-		say(s, true, a, "cannot be taken off %s: %s", device, strerror(refused));
+		net_claim_tell(s->say, s->ctx, true, a, "cannot be taken off %s: %s", device,
+			       strerror(refused));
 		return false;
 	}
 	/* Who withdrew it has said so, and why. */
 	if (!config_address_withdrawn(a))
-		say(s, false, a, "taken off %s", device);
+		net_claim_tell(s->say, s->ctx, false, a, "taken off %s", device);
 	return true;
 }
 
@@ -184,24 +184,27 @@ static void put_on(struct settler *s, const struct config_address *a)
 	if (!a->conf.device[0])
 		return;
 	if (!ifindex) {
-		say(s, true, a, "there is no device %s yet; poised puts it there when there is",
-		    a->conf.device);
+		net_claim_tell(s->say, s->ctx, true, a,
+			       "there is no device %s yet; poised puts it there when there is",
+			       a->conf.device);
 		return;
 	}
 	if (p) {
 		if (net_placed_put(p, a->conf.put) == POISE_PUT_FOREIGN &&
 		    a->conf.put != POISE_PUT_FOREIGN)
-			say(s, false, a, "was on %s already, and stays there when it is released",
-			    a->conf.device);
+			net_claim_tell(s->say, s->ctx, false, a,
+				       "was on %s already, and stays there when it is released",
+				       a->conf.device);
 		return;
 	}
 	refused = change(s->n, RTM_NEWADDR, &a->conf.addr, ifindex);
 	if (refused) {
-		say(s, true, a, "cannot be put on %s: %s", a->conf.device, strerror(refused));
+		net_claim_tell(s->say, s->ctx, true, a, "cannot be put on %s: %s", a->conf.device,
+			       strerror(refused));
 		return;
 	}
 	announce(&a->conf.addr, ifindex, a->conf.device, how);
-	say(s, false, a, "put on %s%s", a->conf.device, how);
+	net_claim_tell(s->say, s->ctx, false, a, "put on %s%s", a->conf.device, how);
 }
 
 /* One record; true if it changed. */

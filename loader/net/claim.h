@@ -36,6 +36,9 @@ __u8 net_placed_put(const struct net_placed *p, __u8 put);
 
 /* A sentence about one address: what was done, or why it cannot be. */
 typedef void (*net_claim_say)(void *ctx, bool fault, const char *sentence);
+/* Makes the sentence: "address 192.0.2.1: " and what the format says of it. */
+void net_claim_tell(net_claim_say say, void *ctx, bool fault, const struct config_address *a,
+		    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* Whether settling would do anything. Needs no lock. -1: the kernel could not be asked. */
 int net_claims_due(struct net *n, const struct config *cfg, struct poise_error *err);

@@ -149,32 +149,18 @@ struct speaker {
 	void *ctx;
 };
 
-static void say(const struct speaker *s, const struct config_address *a, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void say(const struct speaker *s, const struct config_address *a, const char *fmt, ...)
-{
-	char text[POISE_ADDR_TEXT], sentence[256];
-	va_list args;
-	int used = snprintf(sentence, sizeof(sentence),
-			    "address %s: ", poise_format_addr(&a->conf.addr, text, sizeof(text)));
-
-	va_start(args, fmt);
-	vsnprintf(sentence + used, sizeof(sentence) - (size_t)used, fmt, args);
-	va_end(args);
-	s->say(s->ctx, false, sentence);
-}
-
 static void say_change(const struct speaker *s, const struct config_address *a, __u8 before)
 {
 	__u8 now = a->conf.announced;
 
 	/* Settling says what it puts on a device. */
 	if (now >= POISE_WITHDRAWN && before == POISE_ANNOUNCED)
-		say(s, a, "withdrawn from %s: %s", a->conf.device, config_address_why(now));
+		net_claim_tell(s->say, s->ctx, false, a, "withdrawn from %s: %s", a->conf.device,
+			       config_address_why(now));
 	else if (now >= POISE_WITHDRAWN && before == POISE_UNJUDGED)
-		say(s, a, "waits to be put on %s: %s (announce usable)", a->conf.device,
-		    config_address_why(now));
+		net_claim_tell(s->say, s->ctx, false, a,
+			       "waits to be put on %s: %s (announce usable)", a->conf.device,
+			       config_address_why(now));
 }
 
 int gate_decide(const struct gate *g, struct config *cfg, net_claim_say how, void *ctx)
