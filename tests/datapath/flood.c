@@ -52,23 +52,11 @@ TestSuite(flood, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
 /* ---- flows ------------------------------------------------------------------------------------*/
 
-static int send_one(void *ctx, const __u8 *frame, size_t length)
-{
-	static __u8 out[512];
-	struct xdp_md md = {.data_end = (__u32)length, .ingress_ifindex = rig.place.lo};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = (__u32)length,
-		    .data_out = out, .data_size_out = sizeof(out), .ctx_in = &md,
-		    .ctx_size_in = sizeof(md));
-
-	(void)ctx;
-	cr_assert(!bpf_prog_test_run_opts(rig.program, &run), "%s", strerror(errno));
-	return run.retval == XDP_TX ? out[5] : 0;
-}
-
 static void open_ledger(struct ledger *l, size_t flows, const char *service)
 {
 	ledger_open_to(l, flows, 1, service);
-	l->send = send_one;
+	l->send = rig_send_raw;
+	l->ctx = &rig;
 	l->idle = l->udp = 1000;
 }
 

@@ -4,10 +4,7 @@
  * get other weights, and the table gets another size and another policy: none moves whose backend
  * stays. What hours of silence settle is in tests/unit/moves.c, where hours take milliseconds.
  */
-#include <bpf/bpf.h>
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,19 +28,6 @@ static struct ledger l;
 static size_t flows;
 
 TestSuite(moves, .fini = place_cleanup, .timeout = TEST_LONGEST);
-
-static int send_one(void *ctx, const __u8 *frame, size_t length)
-{
-	static __u8 out[512];
-	struct xdp_md md = {.data_end = (__u32)length, .ingress_ifindex = rig.place.lo};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = (__u32)length,
-		    .data_out = out, .data_size_out = sizeof(out), .ctx_in = &md,
-		    .ctx_size_in = sizeof(md));
-
-	(void)ctx;
-	cr_assert(!bpf_prog_test_run_opts(rig.program, &run), "%s", strerror(errno));
-	return run.retval == XDP_TX ? out[5] : 0;
-}
 
 static struct config_service *svc(void)
 {
@@ -116,7 +100,8 @@ static void work(__u8 track)
 	svc()->conf.track = track;
 	rig_commit(&rig);
 	ledger_open(&l, flows, 1);
-	l.send = send_one;
+	l.send = rig_send_raw;
+	l.ctx = &rig;
 	l.idle = l.udp = 1000;
 	for (size_t f = 0; f < flows; f++)
 		ledger_begin(&l, f, f & 1);

@@ -26,13 +26,6 @@
 #include "tests/support/place.h"
 
 static struct place place;
-static const struct config small = {.has_limits = true,
-				    .limits = {.services = 15,
-					       .backends = 63,
-					       .listeners = 64,
-					       .flow_slots = 1024,
-					       .table_slots = 1 << 16,
-					       .paths = 15}};
 
 TestSuite(attach, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
@@ -43,7 +36,7 @@ static struct instance *load(bool *created)
 	struct poise_error err = {0};
 	struct instance *i = NULL;
 
-	place_must(attach_load(&i, &place.where, &small, created, &err), "attach_load", &err);
+	place_must(attach_load(&i, &place.where, &place_small, created, &err), "attach_load", &err);
 	return i;
 }
 
@@ -168,7 +161,7 @@ Test(attach, opened_again_all_is_there)
 
 Test(attach, the_file_gives_the_key)
 {
-	struct config cfg = small;
+	struct config cfg = place_small;
 	struct poise_error err = {0};
 	struct instance *i;
 	bool created;
@@ -388,11 +381,11 @@ static int all_of_it(void)
 	int rc;
 
 	keep_only(needed, 3);
-	rc = attach_load(&i, &place.where, &small, NULL, &err) ||
+	rc = attach_load(&i, &place.where, &place_small, NULL, &err) ||
 	     attach_device(i, &want, &state, &err) || state.mode != ATTACH_NATIVE;
 	if (!rc) {
 		instance_close(i);
-		rc = attach_load(&i, &place.where, &small, NULL, &err) ||
+		rc = attach_load(&i, &place.where, &place_small, NULL, &err) ||
 		     attach_list(i, &list, &err) != 1 || attach_detach(i, "out", &err) ||
 		     attach_reset(&place.where, &err);
 	}
@@ -425,7 +418,7 @@ static void load_and_attach(void)
 	struct config_interface want = {.device = "out"};
 	struct instance *i;
 
-	if (!attach_load(&i, &place.where, &small, NULL, NULL))
+	if (!attach_load(&i, &place.where, &place_small, NULL, NULL))
 		attach_device(i, &want, NULL, NULL);
 	_exit(0);
 }

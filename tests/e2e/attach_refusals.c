@@ -22,13 +22,6 @@
 
 static struct place place;
 static struct poise_error err;
-static const struct config small = {.has_limits = true,
-				    .limits = {.services = 15,
-					       .backends = 63,
-					       .listeners = 64,
-					       .flow_slots = 1024,
-					       .table_slots = 1 << 16,
-					       .paths = 15}};
 
 TestSuite(attach_refusals, .fini = place_cleanup, .timeout = TEST_LONGEST);
 
@@ -68,7 +61,7 @@ static struct instance *load(void)
 {
 	struct instance *i = NULL;
 
-	place_must(attach_load(&i, &place.where, &small, NULL, &err), "attach_load", &err);
+	place_must(attach_load(&i, &place.where, &place_small, NULL, &err), "attach_load", &err);
 	return i;
 }
 
@@ -120,7 +113,8 @@ static void load_without(const cap_value_t *caps, int n)
 		own = cap_get_proc();
 		cap_set_flag(own, CAP_EFFECTIVE, n, caps, CAP_CLEAR);
 		cap_set_proc(own);
-		_exit(try_load(&small) == -1 && write(fds[1], &err, sizeof(err)) == sizeof(err)
+		_exit(try_load(&place_small) == -1 &&
+				      write(fds[1], &err, sizeof(err)) == sizeof(err)
 			      ? 0
 			      : 1);
 	}
@@ -151,11 +145,11 @@ Test(attach_refusals, no_bpffs)
 	place_open(&place);
 	cr_assert(mkdtemp(root));
 	place.where.root = root;
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_NO_BPFFS, NULL, root, "mount -t bpf bpffs");
 	snprintf(inside, sizeof(inside), "%s/a/b", root);
 	place.where.root = inside;
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_NO_BPFFS, NULL, inside, "mount -t bpf bpffs");
 	cr_expect(!rmdir(root), "something was made in %s", root);
 	place.where.root = NULL;
@@ -163,7 +157,7 @@ Test(attach_refusals, no_bpffs)
 
 Test(attach_refusals, limits_too_large)
 {
-	struct config cfg = small;
+	struct config cfg = place_small;
 
 	place_open(&place);
 	cfg.limits.table_slots = 4294967295u;
@@ -180,7 +174,7 @@ Test(attach_refusals, names)
 	place_open(&place);
 	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
 		place.where.name = bad[k];
-		cr_expect(try_load(&small) == -1);
+		cr_expect(try_load(&place_small) == -1);
 		expect_error(POISE_E_BAD_VALUE, NULL, bad[k], "no dots");
 	}
 	place.where.name = place.name;
@@ -199,7 +193,7 @@ Test(attach_refusals, newer_abi)
 	instance_close(load());
 	newer_dir(newer, sizeof(newer));
 	cr_assert(!mkdir(newer, 0700));
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_ABI, NULL, "newer poise", "use the newer poise");
 	cr_expect(attach_reset(&place.where, &err) == -1);
 	expect_error(POISE_E_ABI, NULL, "newer poise", "use the newer poise");
@@ -217,7 +211,7 @@ Test(attach_refusals, newer_abi_alone)
 	newer_dir(newer, sizeof(newer));
 	mkdir(POISE_PIN_ROOT, 0755);
 	cr_assert(!mkdir(base, 0700) && !mkdir(newer, 0700));
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_ABI, NULL, "newer poise", "use the newer poise");
 	cr_expect(access(place.dir, F_OK), "%s was left", place.dir);
 	cr_assert(!rmdir(newer) && !rmdir(base));
@@ -247,14 +241,14 @@ Test(attach_refusals, maps_that_are_not_ours)
 	before = on_device(place.out);
 
 	replace_map("rates", BPF_MAP_TYPE_ARRAY, 8, 64);
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_CORRUPT, NULL, "rates is not a map of this poise", "poise reset");
 	snprintf(path, sizeof(path), "%s/rates", place.dir);
 	cr_assert(!unlink(path));
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_CORRUPT, NULL, "map rates is missing", "poise reset");
 	replace_map("meta", BPF_MAP_TYPE_ARRAY, 8, 1);
-	cr_expect(try_load(&small) == -1);
+	cr_expect(try_load(&place_small) == -1);
 	expect_error(POISE_E_CORRUPT, NULL, "meta is not a map of this poise", "poise reset");
 	cr_expect(on_device(place.out) == before, "the program was replaced all the same");
 }

@@ -21,6 +21,14 @@
 /* What place_cleanup removes, if it has a name. A copy: the test's own may be gone by then. */
 static char opened[POISE_NAME_MAX];
 
+const struct config place_small = {.has_limits = true,
+				   .limits = {.services = 15,
+					      .backends = 63,
+					      .listeners = 64,
+					      .flow_slots = 1024,
+					      .table_slots = 1 << 16,
+					      .paths = 15}};
+
 void place_must(int rc, const char *what, const struct poise_error *err)
 {
 	char text[1024];

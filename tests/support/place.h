@@ -18,6 +18,9 @@ struct place {
 	unsigned int out; /* "out", a veth whose peer is "outpeer" */
 };
 
+/* Limits of instances that are only made and removed: a few of everything. */
+extern const struct config place_small;
+
 void place_open(struct place *p);
 void place_cleanup(void);
 /* Takes the name of an instance that outlives the test: cleanup leaves it. */

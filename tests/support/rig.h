@@ -77,6 +77,9 @@ int rig_leave(const struct rig *r, const struct frame *in, struct frame *out);
 /* One that XDP has passed, through the program at TC ingress, which must leave it as it is: the
  * mark that it got. */
 __u32 rig_enter(const struct rig *r, const struct frame *in);
+/* One more, as a ledger sends them (ledger.h), whose ctx the rig is: the last byte of the MAC
+ * address that it leaves for; 0 if it does not leave. */
+int rig_send_raw(void *rig, const __u8 *frame, size_t length);
 /* A packet that comes in, from words. */
 int rig_send(struct rig *r, const char *words, struct frame *out);
 

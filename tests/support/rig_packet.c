@@ -26,6 +26,19 @@ int rig_run(struct rig *r, const struct frame *in, struct frame *out)
 	return rc ? -errno : (int)run.retval;
 }
 
+int rig_send_raw(void *rig, const __u8 *frame, size_t length)
+{
+	static __u8 out[512];
+	const struct rig *r = rig;
+	struct xdp_md md = {.data_end = (__u32)length, .ingress_ifindex = r->place.lo};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = (__u32)length,
+		    .data_out = out, .data_size_out = sizeof(out), .ctx_in = &md,
+		    .ctx_size_in = sizeof(md));
+
+	cr_assert(!bpf_prog_test_run_opts(r->program, &run), "%s", strerror(errno));
+	return run.retval == XDP_TX ? out[5] : 0;
+}
+
 /* Through a program at TC, by its pin; the mark that the packet has then. */
 static __u32 run_tc(const struct rig *r, const char *pin, const struct frame *in, struct frame *out,
 		    int *verdict)
