@@ -48,6 +48,16 @@ static __always_inline int nat_go_local(struct xdp_md *ctx, __u32 at)
 	return drop(0, DROP(BROKEN));
 }
 
+/* Does a packet fit into the path as what it becomes? One that does not the backend never gets, so
+ * it is not to be waited for. */
+static __always_inline bool nat_fits(const struct packet *p, const struct rewrite *is,
+				     const struct poise_path *path)
+{
+	__u32 grows = is->six && !p->v6 ? sizeof(struct outer6) - sizeof(struct outer4) : 0;
+
+	return !path->mtu || p->length + grows <= path->mtu;
+}
+
 /* To the backend, from the slot's source and port; XDP_*, or why not, which is negative. */
 static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p,
 				    const struct spot *from, bool sums)
@@ -62,7 +72,7 @@ static __always_inline int nat_send(struct xdp_md *ctx, const struct packet *p,
 	if (failed)
 		return (int)failed;
 	sent_as(from->at, from->s, from->w, from->m, &is);
-	if (UNLIKELY(latency_begins(p, from->s, from->member)))
+	if (UNLIKELY(latency_begins(p, from->s, from->member)) && nat_fits(p, &is, hop.path))
 		latency_open(ctx, from->at, from->member, LATENCY_HEADERS(p));
 	failed = translate(ctx, p, hop.path, hop.nexthop, &is, sums);
 	if (UNLIKELY(failed))

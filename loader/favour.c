@@ -74,7 +74,7 @@ static struct pool pool_of(const struct known *is, size_t n, __u32 age)
 		sum += ticks;
 		known++;
 		least = ticks < least ? ticks : least;
-		if (age - (__u32)is[k].mean <= FRESH && ticks < fresh)
+		if (poise_age_since(is[k].mean, age) <= FRESH && ticks < fresh)
 			fresh = ticks;
 	}
 	return (struct pool){

@@ -104,6 +104,17 @@ static inline __attribute__((always_inline)) __u32 poise_latency_floor(__u32 buc
 #define POISE_PEAK_HALF_SHIFT  10
 #define POISE_PEAK_FORGETS     31 /* half-lives */
 
+/* Since then. What another CPU has noted meanwhile may be ahead of our clock, by as long as we may
+ * have been held up since we read it. */
+#define POISE_AGE_AHEAD (1u << POISE_PEAK_HALF_SHIFT)
+
+static inline __attribute__((always_inline)) __u32 poise_age_since(__u64 word, __u32 age)
+{
+	__u32 since = age - (__u32)word;
+
+	return 0u - since < POISE_AGE_AHEAD ? 0 : since;
+}
+
 /* What is left, after so long, of 65,536: halves, and straight lines between them. */
 static inline __attribute__((always_inline)) __u32 poise_peak_left(__u32 age)
 {
@@ -120,7 +131,7 @@ static inline __attribute__((always_inline)) __u32 poise_peak_left(__u32 age)
 /* The average as it is now, when nothing came since. */
 static inline __attribute__((always_inline)) __u32 poise_peak_now(__u64 word, __u32 age)
 {
-	return (__u64)POISE_PEAK_TICKS(word) * poise_peak_left(age - (__u32)word) >> 16;
+	return (__u64)POISE_PEAK_TICKS(word) * poise_peak_left(poise_age_since(word, age)) >> 16;
 }
 
 /* The average with another sample. */
@@ -133,7 +144,7 @@ static inline __attribute__((always_inline)) __u64 poise_peak_next(__u64 word, _
 		ticks = 1;
 	if (ticks >= was)
 		return POISE_PEAK(ticks, age);
-	left = poise_peak_left(age - (__u32)word);
+	left = poise_peak_left(poise_age_since(word, age));
 	return POISE_PEAK(ticks + ((__u64)(was - ticks) * left >> 16), age);
 }
 
@@ -151,7 +162,7 @@ static inline __attribute__((always_inline)) __u64 poise_mean_next(__u64 word, _
 								   __u32 age)
 {
 	__u32 was = POISE_PEAK_TICKS(word), is;
-	__u64 left = word ? poise_peak_left(age - (__u32)word) : 0;
+	__u64 left = word ? poise_peak_left(poise_age_since(word, age)) : 0;
 
 	if (ticks > POISE_MEAN_MOST)
 		ticks = POISE_MEAN_MOST;

@@ -113,6 +113,16 @@ Test(favour, what_was_long_ago_is_forgotten_until_it_is_tried_again)
 	EXPECT_FELT(3, 64); /* one tries it, and no crowd */
 }
 
+/* Its answer came after the clock was read. */
+Test(favour, who_answers_meanwhile_is_as_slow_as_before)
+{
+	took(&line[0], POISE_SAMPLE_REQUEST, 1, 0);
+	took(&line[1], POISE_SAMPLE_REQUEST, 64, -3ull);
+	cr_assert(favour_felt(lines, 2, NS, felt));
+	EXPECT_FELT(0, 1);
+	EXPECT_FELT(1, 64);
+}
+
 Test(favour, near_ties_are_ties)
 {
 	struct favour word[MEMBERS];

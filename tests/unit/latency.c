@@ -151,6 +151,19 @@ Test(latency, the_clock_may_wrap)
 	cr_assert_eq(poise_peak_now(POISE_PEAK(4096, -512), 512), 2048);
 }
 
+/* Two CPUs, or a reader and a CPU, read the clock one after the other and get here in another
+ * order. */
+Test(latency, what_is_a_moment_ahead_of_the_clock_is_not_forgotten)
+{
+	__u64 peak = POISE_PEAK(80000, 5000), mean = poise_mean_next(0, 5000, 5000);
+
+	cr_assert_eq(poise_peak_now(peak, 4999), 80000);
+	cr_assert_eq(POISE_PEAK_TICKS(poise_peak_next(peak, 1000, 4999)), 80000);
+	cr_assert_eq(POISE_MEAN_TICKS(poise_mean_next(mean, 100, 4990)), 5000);
+	cr_assert_eq(poise_peak_now(POISE_PEAK(80000, 3), ~0u - 3), 80000, "the clock may wrap");
+	cr_assert_eq(poise_peak_now(peak, 5000 - 2 * POISE_AGE_AHEAD), 0, "that is long ago");
+}
+
 /* ---- packets ----------------------------------------------------------------------------------*/
 
 #define MS	1000000ull
@@ -340,6 +353,14 @@ Test(latency_nat, who_waits_longest_is_known_until_something_is_answered)
 	pass(5000);
 	asks(4, "S seq 77");
 	cr_assert_neq(line()->waits, first, "who never got an answer is forgotten");
+}
+
+Test(latency_nat, what_does_not_fit_is_not_waited_for)
+{
+	cr_assert_eq(native_send(&n, NULL, CLIENT "df | udp 1234 > 53 | data 1473"), XDP_TX);
+	cr_assert_eq(line()->waits, 0, "its client is told, and the backend has not seen it");
+	cr_assert_eq(native_send(&n, NULL, CLIENT "df | udp 1234 > 53 | data 1472"), XDP_TX);
+	cr_assert_neq(line()->waits, 0);
 }
 
 Test(latency_nat, a_datagram_is_answered_by_any)
