@@ -135,8 +135,16 @@ static void forth(struct flow *f, const char *rest)
 	cr_assert(forwarded(f, rest), "port %d: %s goes nowhere", f->port, rest);
 }
 
+/* Was what came from a backend's port sent back there: a reset, for nobody has asked for it yet? */
+static bool turned_back(const struct frame *f)
+{
+	size_t at = frame_ip_at(f) + (f->byte[frame_ip_at(f)] >> 4 == 4 ? 20 : 40);
+
+	return (f->byte[at + 2] << 8 | f->byte[at + 3]) == 8080;
+}
+
 /* Its answer leaves the host, or comes in. False: it is nobody's, and stays as it is; or it is
- * dropped. */
+ * dropped, or reset. */
 static bool answered(const struct flow *f, const char *rest)
 {
 	struct frame in, out, expected;
@@ -155,6 +163,8 @@ static bool answered(const struct flow *f, const char *rest)
 		if (verdict == XDP_DROP || (verdict == XDP_PASS && frame_equal(&in, &out)))
 			return false;
 		cr_assert_eq(verdict, XDP_TX, "port %d", f->port);
+		if (turned_back(&out))
+			return false;
 		packet(&expected, f, "eth lb > gw | ", f->e->service, f->e->client, "ttl 63",
 		       f->listener, f->port, rest);
 	}
