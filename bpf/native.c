@@ -8,6 +8,9 @@
 #include "poise.bpf.c"
 #include "run.h"
 
+#define LICENSE license_of_local
+#include "local.bpf.c"
+
 #define LINE 64
 
 __u64 native_jiffies;
@@ -179,6 +182,19 @@ int run_xdp(struct run_frame *f, __u32 ifindex)
 	f->data = (__u8 *)ctx.data;
 	f->end = (__u8 *)ctx.data_end;
 	return verdict;
+}
+
+int run_leave(struct run_frame *f)
+{
+	struct __sk_buff skb = {
+		.data = (unsigned long)f->data,
+		.data_end = (unsigned long)f->end,
+		.len = (__u32)(f->end - f->data),
+		.start = (unsigned long)f->start,
+		.limit = (unsigned long)f->limit,
+	};
+
+	return poise_local_out(&skb);
 }
 
 void run_sweep(struct poise_sweep *io)

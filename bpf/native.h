@@ -12,15 +12,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The kernel's context has 32 bits for a pointer, which the verifier widens; ours has room. */
-#define xdp_md uapi_xdp_md
+/* The kernel's contexts have 32 bits for a pointer, which the verifier widens; ours has room, and
+ * is one for XDP and TC, whose programs are built together. */
+#define xdp_md	  uapi_xdp_md
+#define __sk_buff uapi_sk_buff
 #include <linux/bpf.h>
 #undef xdp_md
+#undef __sk_buff
+#define xdp_md __sk_buff
 
-struct xdp_md {
+struct __sk_buff {
 	unsigned long data;
 	unsigned long data_end;
 	__u32 ingress_ifindex;
+	__u32 len;
+	__u32 mark;
 	unsigned long start; /* of the headroom */
 	unsigned long limit; /* of the tailroom */
 };
@@ -76,13 +82,65 @@ static inline __s64 bpf_csum_diff(const __u32 *from, __u32 from_size, const __u3
 	__u64 sum = seed;
 
 	NATIVE_COUNT(helpers);
-	(void)from;
-	(void)from_size;
+	for (__u32 i = 0; i < from_size / sizeof(*from); i++)
+		sum += (__u32)~from[i];
 	for (__u32 i = 0; i < to_size / sizeof(*to); i++)
 		sum += to[i];
 	while (sum >> 32)
 		sum = (sum & 0xffffffff) + (sum >> 32);
 	return (__s64)sum;
+}
+
+/* At TC, of packets that lie in one piece and have all of their checksums. */
+static inline long bpf_skb_pull_data(struct __sk_buff *skb, __u32 bytes)
+{
+	return skb->data + bytes > skb->data_end ? -EINVAL : 0;
+}
+
+static inline long bpf_skb_store_bytes(struct __sk_buff *skb, __u32 at, const void *from,
+				       __u32 bytes, __u64 flags)
+{
+	(void)flags;
+	if (skb->data + at + bytes > skb->data_end)
+		return -EINVAL;
+	memcpy((void *)(skb->data + at), from, bytes);
+	return 0;
+}
+
+static inline __u16 native_repair(__u16 check, __u64 change)
+{
+	__u64 sum = (__u16)~check + change;
+
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)~sum;
+}
+
+static inline long bpf_l3_csum_replace(struct __sk_buff *skb, __u32 at, __u64 from, __u64 to,
+				       __u64 flags)
+{
+	__u16 *check = (void *)(skb->data + at);
+
+	if (skb->data + at + sizeof(*check) > skb->data_end)
+		return -EINVAL;
+	*check =
+		native_repair(*check, flags & BPF_F_HDR_FIELD_MASK ? (__u32)~from + (__u32)to : to);
+	return 0;
+}
+
+static inline long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 at, __u64 from, __u64 to,
+				       __u64 flags)
+{
+	__u16 *check = (void *)(skb->data + at);
+
+	if (skb->data + at + sizeof(*check) > skb->data_end)
+		return -EINVAL;
+	if (flags & BPF_F_MARK_MANGLED_0 && !*check)
+		return 0;
+	bpf_l3_csum_replace(skb, at, from, to, flags);
+	if (flags & BPF_F_MARK_MANGLED_0 && !*check)
+		*check = 0xffff;
+	return 0;
 }
 
 int native_tail(struct xdp_md *ctx, __u32 program);

@@ -37,6 +37,9 @@ struct run_frame {
 /* Puts a frame through the pipeline, as received on this interface; data and end move. XDP_*. */
 int run_xdp(struct run_frame *f, __u32 ifindex);
 
+/* Puts a frame through the program by which mode local's answers leave; TC_ACT_*. */
+int run_leave(struct run_frame *f);
+
 void run_sweep(struct poise_sweep *io);
 
 /* What was dropped and why, of a service (0: of none), since run_use. */

@@ -39,7 +39,8 @@ static void set_nexthop(struct native *n, const struct config_service *svc,
 	__u8 mac[6];
 	__u16 index;
 
-	if (poise_addr_is4(&m->conf.addr) && m->conf.addr.b[13] == 9)
+	if (config_mode(svc, m) == POISE_LOCAL ||
+	    (poise_addr_is4(&m->conf.addr) && m->conf.addr.b[13] == 9))
 		return;
 	if (poise_addr_is4(&m->conf.addr) && m->conf.addr.b[13] == 4)
 		path = (struct poise_path){
@@ -155,7 +156,8 @@ struct poise_service_rec *native_record(const struct native *n, __u16 service)
 
 /* ---- packets ----------------------------------------------------------------------------------*/
 
-int native_run(const struct native *n, struct frame *f)
+/* Through the pipeline, or, if it leaves, the program that is there. */
+static int put_through(struct frame *f, bool leaves)
 {
 	size_t size = HEADROOM + f->length + TAILROOM;
 	/* Ethernet's two odd bytes: what follows its header is then aligned. */
@@ -168,15 +170,27 @@ int native_run(const struct native *n, struct frame *f)
 	};
 	int verdict;
 
-	(void)n;
 	cr_assert(buffer);
 	memset(start, POISON, size);
 	memcpy(r.data, f->byte, f->length);
-	verdict = run_xdp(&r, NATIVE_DEVICE);
+	verdict = leaves ? run_leave(&r) : run_xdp(&r, NATIVE_DEVICE);
 	f->length = (size_t)(r.end - r.data);
 	memcpy(f->byte, r.data, f->length);
 	free(buffer);
 	return verdict;
+}
+
+int native_run(const struct native *n, struct frame *f)
+{
+	(void)n;
+	return put_through(f, false);
+}
+
+int native_leave(const struct native *n, struct frame *out, const char *words)
+{
+	(void)n;
+	frame_build(out, words);
+	return put_through(out, true);
 }
 
 int native_send(const struct native *n, struct frame *out, const char *words)

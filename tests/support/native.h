@@ -25,7 +25,8 @@ struct native {
 };
 
 /* Fails the test if the configuration does not go. Members 10.9.*.* get no next hop, 10.4.*.* one
- * with two tags out of another device, all others one by NATIVE_DEVICE. flow_slots words of flows.
+ * with two tags out of another device, all others but those of mode local one by NATIVE_DEVICE.
+ * flow_slots words of flows.
  */
 void native_open(struct native *n, const char *yaml, __u32 flow_slots);
 /* The same with so many groups of ports. */
@@ -49,6 +50,8 @@ struct poise_service_rec *native_record(const struct native *n, __u16 service);
 int native_run(const struct native *n, struct frame *f);
 /* The same from words; out may be NULL. */
 int native_send(const struct native *n, struct frame *out, const char *words);
+/* Puts a frame through where it leaves the host, and leaves what came out in `out`; TC_ACT_*. */
+int native_leave(const struct native *n, struct frame *out, const char *words);
 /* As native_send, and the member that counted the packet; 0 if none did. */
 __u16 native_to(const struct native *n, const char *words);
 

@@ -26,7 +26,24 @@
 	"forward: nat, source: [ 10.3.0.254, 10.3.0.253 ], source6: [ 'fd03::fe', 'fd03::fd' ]"
 #define NATTED_SECOND 0x10000 /* beside a port */
 
-#define NATTED_PORT(c)	 (1000 + (c))
+/*
+ * Beside these, two services of mode local, to each of which two addresses lead: from
+ * NATTED_FIRST_LOCAL on clients are theirs. Two of them, c and natted_twin(c), are one, which sends
+ * from one port to both addresses.
+ */
+#define NATTED_LOCAL                                                                               \
+	"  - { name: c, listen: [ '10.2.0.3:80', '10.2.0.3:53/udp', '10.2.0.4:80',\n"              \
+	"      '10.2.0.4:53/udp' ], forward: local, idle: 5m, udp: 20s, policy: round-robin,\n"    \
+	"      backends: [ { address: 10.3.0.5, port: 8080 }, { address: 10.3.0.6, port: 8080 } ]" \
+	" }\n"                                                                                     \
+	"  - { name: d, listen: [ '[fd02::3]:80', '[fd02::3]:53/udp', '[fd02::4]:80',\n"           \
+	"      '[fd02::4]:53/udp' ], forward: local, idle: 5m, udp: 20s, policy: least-conn,\n"    \
+	"      backends: [ { address: 'fd03::5', port: 8080 }, { address: 'fd03::6', port: 8080 }" \
+	" ] }\n"
+#define NATTED_FIRST_LOCAL 63488
+#define NATTED_OTHER	   16 /* bit of a number that tells twins apart */
+
+#define NATTED_PORT(c)	 (1000 + natted_end(c))
 #define NATTED_SERVER	 8080
 #define NATTED_LISTEN(c) (natted_udp(c) ? 53 : 80)
 
@@ -43,14 +60,32 @@ static inline bool natted_client_six(int c)
 	return c & 2;
 }
 
-static inline bool natted_server_six(int c)
+static inline bool natted_local(int c)
 {
-	return c & 4;
+	return c >= NATTED_FIRST_LOCAL;
 }
 
-/* Puts such a packet of the client's through, and leaves what came out in f; XDP_*. */
+static inline bool natted_server_six(int c)
+{
+	return natted_local(c) ? natted_client_six(c) : c & 4;
+}
+
+static inline int natted_twin(int c)
+{
+	return c ^ NATTED_OTHER;
+}
+
+/* The number of the one that both are. */
+static inline int natted_end(int c)
+{
+	return natted_local(c) ? c & ~NATTED_OTHER : c;
+}
+
+/* Puts such a packet of the client's through, and leaves what came out in f; XDP_*, or TC_ACT_* of
+ * what leaves, of mode local. */
 int natted_client_sends(struct native *n, int c, enum natted_kind k, __u32 seq, struct frame *f);
-/* One of this backend to that port of the balancer; with NATTED_SECOND, of its second source. */
+/* One of this backend to that port of the balancer; with NATTED_SECOND, of its second source; of
+ * mode local, to that port of the client's. */
 int natted_server_sends(struct native *n, int c, __u16 member, __u32 port, enum natted_kind k,
 			struct frame *f);
 /* ICMP errors about either: of a router's on the client's way, and on the backend's. */
@@ -62,6 +97,10 @@ __u32 natted_source(const struct frame *f);
 /* NATTED_SECOND if it comes from the second source, else 0. */
 __u32 natted_from(const struct frame *f);
 __u32 natted_destination(const struct frame *f);
+/* Is its source the address that the client sends to? */
+bool natted_by_service(int c, const struct frame *f);
+/* The port whose slot has the flow of a client of mode local; 0: none. */
+__u32 natted_slot(const struct native *n, int c);
 /* Whom it goes to of the client's backends. */
 __u16 natted_member(struct native *n, int c, const struct frame *f);
 /* The ports of what an error quotes: source << 16 | destination. */
