@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Mode nat: fragments, both ways, within one family. The first has ports: it finds or begins its
- * flow as a whole packet does, and leaves that flow's slot in the table of fragments (fragment.h)
- * for those that follow, of which the addresses alone change. Numbers are kept: who puts the
+ * Mode nat: fragments, both ways, and of mode local those of clients, which go on to the host's
+ * stack. The first has ports: it finds or begins its flow as a whole packet does, and leaves that
+ * flow's slot in the table of fragments (fragment.h) for those that follow, of which the addresses
+ * alone change; between families, the header (nat_fragment46.h). Numbers are kept: who puts the
  * datagram together may get two of one number from us at a time, by two clients, and tells them
  * apart by the checksum, as behind any other translator.
  *
@@ -186,7 +187,10 @@ static __always_inline bool piece_translate(struct xdp_md *ctx, const struct pac
 		translate_l4(ctx, p, l3 + f->l4 - p->l3, rewrite_change(&was, is), is));
 }
 
-/* XDP_*, or why not, which is negative. found: a slot, with NAT_BACK. */
+/* A verdict beyond all: it is of the other family. */
+#define PIECE_CROSS 0x100
+
+/* XDP_*, or PIECE_CROSS, or why not, which is negative. found: a slot, with NAT_BACK. */
 __noinline int piece_send(struct xdp_md *ctx, __u32 found)
 {
 	struct nat_hop hop = {};
@@ -201,17 +205,17 @@ __noinline int piece_send(struct xdp_md *ctx, __u32 found)
 	if (failed)
 		return (int)failed;
 	if (hop.is.six != p.v6)
-		return (int)DROP(UNSUPPORTED);
-	if (hop.local)
-		return (int)DROP(FRAGMENT);
+		return PIECE_CROSS;
 	if (p.ttl <= 1)
 		return (int)DROP(TTL);
 	if (hop.member && fragment_denied(&p, hop.service))
 		return (int)DROP(SOURCE);
 	if (hop.path.mtu && p.length > hop.path.mtu)
 		return (int)DROP_TOO_BIG(hop.path.mtu);
-	failed = frame_open(ctx, &p, &hop.path, hop.nexthop, 0,
-			    p.v6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP), &l3);
+	l3 = p.l3;
+	failed = hop.local ? 0
+			   : frame_open(ctx, &p, &hop.path, hop.nexthop, 0,
+					p.v6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP), &l3);
 	if (failed)
 		return (int)failed;
 	if (!piece_translate(ctx, &p, &f, l3, &hop.is))
@@ -233,25 +237,6 @@ __noinline int piece_not(struct xdp_md *ctx, __u32 at, answer_t why)
 	else
 		listener_find(&p);
 	return answer(ctx, p.service, why, ASKED(&p));
-}
-
-static __always_inline int nat_fragment(struct xdp_md *ctx)
-{
-	struct scratch *n = scratch_get();
-	answer_t found, failed = 0;
-	int verdict;
-	__u32 at;
-
-	if (!n)
-		return XDP_DROP;
-	at = n->at;
-	found = at ? at : piece_forth(ctx, n);
-	if (at & NAT_BACK)
-		failed = piece_back(ctx, at & ~NAT_BACK);
-	if (failed)
-		found = failed;
-	verdict = IS_DROP(found) ? (int)found : piece_send(ctx, found);
-	return verdict < 0 ? piece_not(ctx, at, verdict) : verdict;
 }
 
 #endif

@@ -43,9 +43,12 @@ static __always_inline answer_t nat_hop_find(__u32 found, struct nat_hop *hop)
 	if (!m || m->service != s->service)
 		return DROP(NO_FLOW);
 	sent_as(at, s, w, m, &hop->is);
-	hop->local = sent_by_stack(s, w, m);
-	if (hop->local)
+	if (sent_by_stack(s, w, m)) {
+		hop->local = !local_returns(s, w);
+		if (!hop->local) /* local_send.h */
+			hop->nexthop = back_way(s, w, &hop->path);
 		return 0;
+	}
 	failed = hop_find(m, &way);
 	if (failed)
 		return failed;

@@ -11,7 +11,7 @@
 #include "address.h"
 #include "local_send.h"
 #include "nat_back.h"
-#include "nat_fragment.h"
+#include "nat_fragment46.h"
 #include "nat_icmp46.h"
 #include "rare.h"
 #include "sweep.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Mode local, packet by packet: what a client's packet becomes before it passes to the host's
- * stack, and what becomes of the answer where it leaves the host; errors about either; and what is
- * nobody's answer leaves as it is. There is one port, so that packets can be written down.
+ * stack, and what becomes of the answer where it leaves the host; errors about either, and
+ * fragments of either; and what is nobody's answer leaves as it is. There is one port, so that
+ * packets can be written down.
  */
 #include <criterion/criterion.h>
 #include <linux/pkt_cls.h>
@@ -42,7 +43,8 @@ static void finish(void)
 
 TestSuite(local, .init = start, .fini = finish, .timeout = TEST_LONGEST);
 
-/* Client's packets, which must pass to the stack; then one more, or one that leaves the host. */
+/* Client's packets, which must pass to the stack, and behind a < one that leaves the host; then one
+ * more, or one that leaves. */
 struct flight {
 	const char *name, *first;
 	enum { IN, OUT } way;
@@ -97,10 +99,56 @@ static const struct flight flights[] = {
 	{"another port of the backend", C4 SYN, OUT, S4R "| tcp 8081 > 1234 SA", DONE, NULL},
 	{"another port of the client", C4 SYN, OUT, S4R "| tcp 8080 > 1235 SA", DONE, NULL},
 	{"another protocol", C4 SYN, OUT, S4R "| udp 8080 > 1234", DONE, NULL},
-	{"a client's fragment", NULL, IN, C4 "id 7 mf | udp 1234 > 53 | data 8", XDP_DROP, NULL},
-	{"a fragment", C4 "| udp 1234 > 53", OUT, S4R "off 100 proto 17 | data 33", DONE, NULL},
 	{"no IP", C4 SYN, OUT, "arp 10.3.0.1 > 10.1.0.9", DONE, NULL},
 };
+
+/* Of a datagram its beginning, and what has no ports. */
+#define BEGIN	"id 7 mf "
+#define LATER	"id 7 off 4 mf proto 17 | data 24"
+#define LAST	"id 7 off 8 proto 17 | data 24"
+#define BEGIN6	"| frag6 id 7 mf "
+#define LATER6	"| frag6 id 7 off 4 mf proto 17 | data 24"
+#define ASKS	"| udp 1234 > 53 | data 24"
+#define ASKS_	"| udp 1234 > 8080 | data 24"
+#define TELLS	"| udp 8080 > 1234 | data 24"
+#define TELLS_	"| udp 53 > 1234 | data 24"
+#define ANSWER	C4 ASKS ";<" S4R BEGIN TELLS
+#define ANSWER6 C6 ASKS ";<" S6R BEGIN6 TELLS
+
+static const struct flight pieces[] = {
+	{"the first", NULL, IN, C4 BEGIN ASKS, XDP_PASS, S4 BEGIN ASKS_},
+	{"the first, IPv6", NULL, IN, C6 BEGIN6 ASKS, XDP_PASS, S6 BEGIN6 ASKS_},
+	{"the first, of TCP", NULL, IN, C4 BEGIN SYN " | data 8", XDP_PASS,
+	 S4 BEGIN "| tcp 1234 > 8080 S seq 77 | data 8"},
+	{"the first, without a checksum", NULL, IN, C4 BEGIN "| udp 1234 > 53 csum 0 | data 8",
+	 XDP_PASS, S4 BEGIN "| udp 1234 > 8080 csum 0 | data 8"},
+	{"one that follows", C4 BEGIN ASKS, IN, C4 LATER, XDP_PASS, S4 LATER},
+	{"one that follows, with tags", C4 BEGIN ASKS, IN, IN2 C4 LATER, XDP_PASS, IN2 S4 LATER},
+	{"one that follows, IPv6", C6 BEGIN6 ASKS, IN, C6 LATER6, XDP_PASS, S6 LATER6},
+	{"the last", C4 BEGIN ASKS ";" C4 LATER, IN, C4 LAST, XDP_PASS, S4 LAST},
+	{"one before the first", NULL, IN, C4 LATER, XDP_DROP, NULL},
+	{"one without a hop", C4 BEGIN ASKS, IN, C4 "ttl 1 " LATER, XDP_DROP, NULL},
+	{"of an answer", C4 ASKS, OUT, S4R BEGIN TELLS, DONE, C4R BEGIN TELLS_},
+	{"of an answer, IPv6", C6 ASKS, OUT, S6R BEGIN6 TELLS, DONE, C6R BEGIN6 TELLS_},
+	{"of an answer, of TCP", C4 SYN, OUT, S4R BEGIN "| tcp 8080 > 1234 A | data 8", DONE,
+	 C4R BEGIN "| tcp 80 > 1234 A | data 8"},
+	{"of an answer, options", C4 ASKS, OUT, S4R "opt 8 " BEGIN TELLS, DONE,
+	 C4R "opt 8 " BEGIN TELLS_},
+	{"that follows of an answer", ANSWER, OUT, S4R LATER, DONE, C4R LATER},
+	{"that follows of an answer, IPv6", ANSWER6, OUT, S6R LATER6, DONE, C6R LATER6},
+	{"the last of an answer", ANSWER ";<" S4R LATER, OUT, S4R LAST, DONE, C4R LAST},
+	{"one after it", ANSWER ";<" S4R LAST, OUT, S4R LATER, DONE, NULL},
+	{"one before the first of an answer", C4 ASKS, OUT, S4R LATER, DONE, NULL},
+	{"of another number", ANSWER, OUT, S4R "id 8 off 4 mf proto 17 | data 24", DONE, NULL},
+	{"of nobody's answer", NULL, OUT, S4R BEGIN TELLS, DONE, NULL},
+	{"of an answer to another", ANSWER, OUT, "ip4 10.3.0.1 > 10.1.0.8 " LATER, DONE, NULL},
+	/* What leaves is apart from what comes in, even if that is the same. */
+	{"of an answer whose last came in by a device of ours", ANSWER ";" S4R LAST, OUT, S4R LAST,
+	 DONE, C4R LAST},
+};
+
+#define ITSELF	  "ip4 10.3.0.1 > 10.2.0.1 "
+#define TO_ITSELF "eth lb > gw | ip4 10.2.0.1 > 10.3.0.1 ttl 63 "
 
 /* The first of two flows has the client's port, the second its slot's: two slots a row. */
 static const struct flight twice[] = {
@@ -117,6 +165,13 @@ static const struct flight twice[] = {
 	{"the answer to itself", C4 SYN ";ip4 10.3.0.1 > 10.2.0.1 " SYN, IN,
 	 "ip4 10.3.0.1 > 10.2.0.1 | tcp 8080 > 20001 SA", XDP_TX,
 	 "eth lb > gw | ip4 10.2.0.1 > 10.3.0.1 ttl 63 | tcp 80 > 1234 SA"},
+	{"a fragment to itself", C4 SYN, IN, ITSELF BEGIN ASKS, XDP_TX,
+	 TO_ITSELF BEGIN "| udp 20001 > 8080 | data 24"},
+	{"one that follows that", C4 SYN ";" ITSELF BEGIN ASKS, IN, ITSELF LATER, XDP_TX,
+	 TO_ITSELF LATER},
+	{"an error about the answer to itself", C4 SYN ";" ITSELF ASKS, IN,
+	 ITSELF "| icmp 3 code 3 | ip4 10.2.0.1 > 10.3.0.1 ttl 60 " TELLS_, XDP_TX,
+	 TO_ITSELF "| icmp 3 code 3 | " ITSELF "ttl 60 | udp 8080 > 20001 | data 24"},
 	{"no port for a third", C4 SYN ";" C4B SYN, IN, "ip4 10.1.0.10 > 10.2.0.1 " SYN, XDP_TX,
 	 "eth lb > gw | ip4 10.2.0.1 > 10.1.0.10 ttl 64 df | tcp 80 > 1234 RA seq 0 ack 78 win 0"},
 };
@@ -157,8 +212,13 @@ static bool fly(const struct flight *f)
 	rig_forget(&rig);
 	rig_refill(&rig);
 	snprintf(words, sizeof(words), "%s", f->first ? f->first : "");
-	for (one = strtok_r(words, ";", &rest); one; one = strtok_r(NULL, ";", &rest))
-		cr_assert_geq(rig_send(&rig, one, NULL), XDP_PASS, "%s: %s", f->name, one);
+	for (one = strtok_r(words, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
+		frame_build(&in, *one == '<' ? one + 1 : one);
+		if (*one == '<')
+			rig_leave(&rig, &in, &out);
+		else
+			cr_assert_geq(rig_run(&rig, &in, &out), XDP_PASS, "%s: %s", f->name, one);
+	}
 	frame_build(&in, f->packet);
 	verdict = f->way == IN ? rig_run(&rig, &in, &out) : rig_leave(&rig, &in, &out);
 	frame_build(&expected, f->becomes ? f->becomes : f->packet);
@@ -181,6 +241,11 @@ static void fly_all(const struct flight *f, size_t n)
 Test(local, packets)
 {
 	fly_all(flights, sizeof(flights) / sizeof(flights[0]));
+}
+
+Test(local, fragments)
+{
+	fly_all(pieces, sizeof(pieces) / sizeof(pieces[0]));
 }
 
 Test(local, one_port_twice)

@@ -110,6 +110,25 @@ Test(overlay, both_directions)
 	       "ip4 10.2.0.1 > 10.1.0.9 | icmp 3 code 3 | " C4 "ttl 63 | udp 1234 > 53 | data 3");
 }
 
+/* Of a datagram in fragments the first alone is marked: the stack puts it together by that one. */
+Test(overlay, fragments)
+{
+	becomes(C4 "id 7 mf | udp 1234 > 53 | data 24", XDP_PASS,
+		S4 "id 7 mf | udp 1234 > 8080 | data 24");
+	becomes(C4 "id 7 off 4 proto 17 | data 24", XDP_PASS, S4 "id 7 off 4 proto 17 | data 24");
+	cr_expect_eq(mark(S4 "id 7 mf | udp 1234 > 8080 | data 24"), POISE_OVERLAY_MARK);
+	cr_expect_eq(mark(S4 "id 7 off 4 proto 17 | data 24"), 0);
+	cr_expect_eq(mark(S4 "id 8 mf | udp 1235 > 8080 | data 24"), 0);
+	becomes(C6 "| frag6 id 7 mf | udp 1234 > 53 | data 24", XDP_PASS,
+		S6 "| frag6 id 7 mf | udp 1234 > 8080 | data 24");
+	cr_expect_eq(mark(S6 "| frag6 id 7 mf | udp 1234 > 8080 | data 24"), POISE_OVERLAY_MARK);
+	cr_expect_eq(mark(S6 "| frag6 id 7 off 4 mf proto 17 | data 24"), 0);
+	leaves("ip4 10.3.0.1 > 10.1.0.9 id 9 mf | udp 8080 > 1234 | data 24",
+	       "ip4 10.2.0.1 > 10.1.0.9 id 9 mf | udp 53 > 1234 | data 24");
+	leaves("ip4 10.3.0.1 > 10.1.0.9 id 9 off 4 proto 17 | data 24",
+	       "ip4 10.2.0.1 > 10.1.0.9 id 9 off 4 proto 17 | data 24");
+}
+
 /* What the host is to translate is a flow's, not a backend's. */
 Test(overlay, marked_are_packets_of_its_flows_alone)
 {

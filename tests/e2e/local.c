@@ -167,6 +167,13 @@ static void sizes(const struct site *s, const struct told *t)
 	lab_must(&s->lab, "c1", "sizes %s:9000 %u", t->vip, t->fits);
 }
 
+/* Datagrams that no packet carries, both ways. */
+static void pieces(const struct site *s, const char *node, const char *at)
+{
+	lab_must(&s->lab, node, "pieces %s:9000 20 5000", at);
+	lab_must(&s->lab, "lb1", "poise stats web | grep fragment-forwarded");
+}
+
 static void attach_inside(const struct site *s)
 {
 	for (int n = 1; n <= PODS; n++)
@@ -209,6 +216,8 @@ Test(local, containers)
 	inside(&s, SITE_VIP4, pods4);
 	alone(&s, pods4, 0);
 	sizes(&s, &told[0]);
+	pieces(&s, "c1", SITE_VIP4);
+	pieces(&s, "p1", SITE_VIP4);
 	errors(&s, &told[0]);
 	lab_must(&s.lab, "lb1", "poise map check && poise service del web --now");
 	service(&s, "web", "[" SITE_VIP6 "]", "fd07:1::1 fd07:2::2 fd07:2::3");
@@ -218,6 +227,8 @@ Test(local, containers)
 	inside(&s, "[" SITE_VIP6 "]", pods6);
 	alone(&s, pods6, 0);
 	sizes(&s, &told[1]);
+	pieces(&s, "c1", told[1].vip);
+	pieces(&s, "p2", told[1].vip);
 	errors(&s, &told[1]);
 	lab_must(&s.lab, "lb1", "poise map check");
 	lab_down(&s.lab);
@@ -254,6 +265,7 @@ Test(local, generic_with_packets_of_many_segments)
 	lab_must(&s.lab, "lb1", "poise attach eth0 mode generic");
 	service(&s, "web", SITE_VIP4, pods4[0]);
 	service(&s, "six", "[" SITE_VIP6 "]", pods6[0]);
+	pieces(&s, "c1", SITE_VIP4); /* nothing here keeps track, nor puts them together */
 	packets = left(&s, TX_PACKETS);
 	bytes = left(&s, TX_BYTES);
 	transfers(&s, "c1", SITE_VIP4, LONG);
@@ -273,6 +285,7 @@ static void itself(const struct site *s)
 	serve(&s->lab, "lb1", LB4, "2001:db8:5::101");
 	service(s, "web", SITE_VIP4, LB4);
 	transfers(s, "c1", SITE_VIP4, LONG);
+	pieces(s, "c1", SITE_VIP4);
 	all_answered(s, "http", SITE_VIP4, 80);
 	out = lab_must(&s->lab, "c1", "bulk " LB4 ":9000 " SHORT);
 	cr_assert(strstr(out, "lb1"), "%s", out);

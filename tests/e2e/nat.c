@@ -151,6 +151,17 @@ static void every_size(struct site *s)
 	lab_must(&s->lab, "lb1", "! poise stats | grep -E 'too-big|no-flow|unsupported'");
 }
 
+/* More than fits: each end learns of its first what its fragments may have, which grow between
+ * families. */
+static void larger(struct site *s)
+{
+	for (size_t k = 0; k < PAIRS; k++)
+		lab_until(&s->lab, "c1", SITE_SOON, "pieces %s:%d 10 4096", pairs[k].vip,
+			  pairs[k].echo);
+	lab_must(&s->lab, "lb1", "poise stats | grep fragment-forwarded");
+	lab_must(&s->lab, "lb1", "! poise stats | grep unsupported");
+}
+
 /* ---- all of that, in one lab ------------------------------------------------------------------*/
 
 Test(nat, a_backend_of_both_families)
@@ -162,6 +173,7 @@ Test(nat, a_backend_of_both_families)
 	site_nat_service(&s, "four", TO_IPV4, "10.0.0.1:9000");
 	site_nat_service(&s, "six", TO_IPV6, "[2001:db8:5::1]:9000");
 	every_size(&s);
+	larger(&s);
 	through_two_services(&s);
 	dead_slots(&s);
 	errors_on_both_ends(&s);

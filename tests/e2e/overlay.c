@@ -181,6 +181,9 @@ static void real_traffic(const struct site *s, const struct family *f)
 	all_answered(s, "http", f->vip, 80);
 	all_answered(s, "udp", f->vip, 9000);
 	lab_must(&s->lab, "c1", "sizes %s:9000 %u", f->vip, f->fits);
+	/* What does not fit into the tunnel an IPv6 client makes smaller once it is told. */
+	lab_until(&s->lab, "c1", SITE_SOON, "pieces %s:9000 10 4000", f->vip);
+	lab_must(&s->lab, "lb1", "poise stats web | grep fragment-forwarded");
 	bystanders(s, f);
 	errors(s, f);
 	lab_must(&s->lab, "lb1",

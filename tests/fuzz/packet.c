@@ -6,6 +6,7 @@
  * it that each verdict is among the answers.
  */
 #include <arpa/inet.h>
+#include <linux/pkt_cls.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,73 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef POISE_LIBFUZZER
 #include <criterion/criterion.h>
+
+#define LEAVE_ROUNDS 60000
+
+/* Answers of mode local's backends, and what asks for them. */
+static const char *const asks[] = {
+	"ip4 10.1.0.9 > 10.2.0.7 | tcp 1234 > 80 S",
+	"ip4 10.1.0.9 > 10.2.0.7 | udp 1234 > 53",
+	"ip6 fd01::9 > fd02::7 | tcp 1234 > 80 S",
+	"ip6 fd01::9 > fd02::7 | udp 1234 > 53",
+};
+static const char *const tells[] = {
+	"ip4 10.3.0.9 > 10.1.0.9 | tcp 80 > 1234 SA | data 4",
+	"ip4 10.3.0.9 > 10.1.0.9 opt 40 | udp 53 > 1234 | data 40",
+	"ip4 10.3.0.9 > 10.1.0.9 id 7 mf | udp 53 > 1234 | data 24",
+	"ip4 10.3.0.9 > 10.1.0.9 id 7 off 4 proto 17 | data 24",
+	"ip4 10.3.0.9 > 10.1.0.9 | icmp 3 code 3 | ip4 10.1.0.9 > 10.3.0.9 | udp 1234 > 53",
+	"ip6 fd03::9 > fd01::9 | tcp 80 > 1234 A | data 40",
+	"ip6 fd03::9 > fd01::9 | frag6 id 7 mf | udp 53 > 1234 | data 24",
+	"ip6 fd03::9 > fd01::9 | frag6 id 7 off 4 proto 17 | data 24",
+	"ip6 fd03::9 > fd01::9 | icmp6 1 code 4 | ip6 fd01::9 > fd03::9 | tcp 1234 > 80 A",
+};
+#define PICK(of, random) ((of)[mutate_draw(random, sizeof(of) / sizeof((of)[0]))])
+
+/* True if it is another packet afterwards. */
+static bool leave(const struct frame *f)
+{
+	uint8_t *buffer = malloc(2 + f->length), *start = buffer + 2;
+	struct run_frame r = {start, start, start + f->length, start + f->length};
+	int verdict;
+	bool turned;
+
+	if (!buffer)
+		abort();
+	memcpy(start, f->byte, f->length);
+	verdict = run_leave(&r);
+	if ((verdict != TC_ACT_UNSPEC && verdict != TC_ACT_SHOT) || r.data != start ||
+	    r.end != start + f->length)
+		complain("left by no verdict of ours", f->byte, f->length);
+	turned = memcmp(start, f->byte, f->length) != 0;
+	free(buffer);
+	return turned;
+}
+
+Test(packet, mutated_frames_that_leave_do_no_harm, .timeout = TEST_LONGEST)
+{
+	static struct frame f;
+	uint64_t random = 0x706f697365;
+	unsigned long turned = 0;
+	struct native n;
+
+	native_open(&n,
+		    "services:\n"
+		    "  - { name: four, listen: [ '10.2.0.7:80', '10.2.0.7:53/udp' ],\n"
+		    "      forward: local, backends: [ { address: 10.3.0.9 } ] }\n"
+		    "  - { name: six, listen: [ '[fd02::7]:80', '[fd02::7]:53/udp' ],\n"
+		    "      forward: local, backends: [ { address: 'fd03::9' } ] }\n",
+		    1024);
+	for (uint32_t round = 0; round < LEAVE_ROUNDS; round++) {
+		run_set_seconds(1000 + round / 64);
+		native_send(&n, NULL, PICK(asks, &random));
+		mutate_of(&f, PICK(tells, &random), &random);
+		turned += leave(&f);
+	}
+	cr_assert_gt(turned, LEAVE_ROUNDS / 10);
+	cr_assert_lt(turned, LEAVE_ROUNDS);
+	native_close(&n);
+}
 
 Test(packet, mutated_frames_do_no_harm, .timeout = TEST_LONGEST)
 {

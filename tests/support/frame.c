@@ -267,7 +267,6 @@ static void build_frag6(struct build *b, const struct layer *l)
 	put16(p + 2, words_param(l, PARAM_OFF, 0) << 3 | l->mf);
 	put32(p + 4, words_param(l, PARAM_ID, 1));
 	b->next = IPPROTO_FRAGMENT;
-	b->l4_csum = false; /* it covers what other fragments carry */
 }
 
 static void build_vlan(struct build *b, const struct layer *l)

@@ -55,6 +55,17 @@ static const char *const sound[] = {
 	"ip4 10.1.0.8 > 10.2.0.6 | icmp 3 code 3 | ip4 10.2.0.6 > 10.1.0.9 | udp 53 > 1234 | data "
 	"9",
 	"ip6 fd01::8 > fd02::5 | icmp6 1 code 4 | ip6 fd02::5 > fd01::9 | tcp 80 > 1234 A",
+	/* the same in fragments */
+	"ip4 10.1.0.9 > 10.2.0.5 id 7 mf | udp 1234 > 53 | data 24",
+	"ip4 10.1.0.9 > 10.2.0.5 id 7 off 4 proto 17 | data 24",
+	"ip4 10.1.0.9 > 10.2.0.6 opt 8 id 7 mf | udp 1234 > 53 | data 24",
+	"ip4 10.1.0.9 > 10.2.0.6 id 7 off 4 mf proto 17 | data 1470",
+	"vlan 7 | ip6 fd01::9 > fd02::5 | hop 8 | frag6 id 7 mf | udp 1234 > 53 | data 24",
+	"ip6 fd01::9 > fd02::5 | frag6 id 7 off 4 proto 17 | data 24",
+	"ip4 10.3.0.8 > 10.3.0.254 id 9 mf | udp 53 > 20001 | data 24",
+	"ip4 10.3.0.8 > 10.3.0.254 id 9 off 4 proto 17 | data 1470",
+	"ip6 fd03::8 > fd03::fe | frag6 id 9 mf | udp 53 > 20003 | data 24",
+	"ip6 fd03::8 > fd03::fe | frag6 id 9 off 4 proto 17 | data 24",
 };
 
 uint32_t mutate_draw(uint64_t *random, uint32_t below)
@@ -65,10 +76,15 @@ uint32_t mutate_draw(uint64_t *random, uint32_t below)
 
 void mutate_next(struct frame *f, uint64_t *random)
 {
+	mutate_of(f, sound[mutate_draw(random, sizeof(sound) / sizeof(sound[0]))], random);
+}
+
+void mutate_of(struct frame *f, const char *words, uint64_t *random)
+{
 	uint32_t reach;
 
 	memset(f, 0, sizeof(*f));
-	frame_build(f, sound[mutate_draw(random, sizeof(sound) / sizeof(sound[0]))]);
+	frame_build(f, words);
 	reach = f->length < HEADERS ? (uint32_t)f->length : HEADERS;
 	for (uint32_t times = mutate_draw(random, 4); times; times--) {
 		uint32_t at = mutate_draw(random, reach);

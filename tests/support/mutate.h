@@ -13,7 +13,10 @@
 /* Below `below`. */
 uint32_t mutate_draw(uint64_t *random, uint32_t below);
 
-/* The next frame: for listeners 10.2.0.1 .. 10.2.0.4 and fd02::1 .. fd02::4, TCP 80 and UDP 53. */
+/* A frame that was this one. */
+void mutate_of(struct frame *f, const char *words, uint64_t *random);
+/* The next frame: for listeners 10.2.0.1 .. 10.2.0.4 and fd02::1 .. fd02::4, TCP 80 and UDP 53,
+ * and of mode nat on .5 and .6. */
 void mutate_next(struct frame *f, uint64_t *random);
 
 #endif
