@@ -251,4 +251,12 @@ static __always_inline bool nat_may_come_back(const struct packet *p)
 	return UNLIKELY(range) && port >= (range & 0xffff) && port <= range >> 16;
 }
 
+/* A service of every port may be asked at the very address that its packets come from: then answers
+ * look like clients'. */
+static __always_inline bool back_mistaken(const struct packet *p,
+					  const struct poise_service_rec *rec)
+{
+	return rec->flags & POISE_S_ANY_PORT && nat_may_come_back(p) && back_find(p);
+}
+
 #endif

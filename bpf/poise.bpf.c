@@ -77,6 +77,8 @@ int poise_nat(struct xdp_md *ctx)
 	service = listener_find(&p);
 	if (!service || !(service->flags & POISE_S_LINKS)) /* of another mode since a moment */
 		return drop(p.service, DROP(BROKEN));
+	if (UNLIKELY(back_mistaken(&p, service)))
+		bpf_tail_call(ctx, &tails, POISE_TAIL_NAT_BACK);
 	choose_hash(&p);
 	verdict = nat_quickly(ctx, &p, service);
 	if (LIKELY(verdict >= 0))

@@ -237,6 +237,31 @@ Test(nat_sources, change_often_and_leave_nothing)
 	end();
 }
 
+/* A service listens there on every port: what comes from a backend for a flow of ours is no
+ * client's.
+ */
+Test(nat_sources, may_be_that_of_a_service_of_every_port)
+{
+	struct frame f;
+
+	native_open(&n,
+		    "services:\n"
+		    "  - { name: any, listen: [ '10.3.0.254:0', '10.3.0.254:0/udp' ],\n"
+		    "      forward: nat, backends: [ { address: 10.3.0.1 } ] }\n",
+		    1024);
+	run_set_seconds(NATIVE_T0);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.1.0.9 > 10.3.0.254 | tcp 1234 > 80 S"), XDP_TX);
+	cr_assert_eq(natted_source(&f), NATIVE_PORT_LOW);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.3.0.1 > 10.3.0.254 | tcp 80 > 20000 SA"), XDP_TX);
+	cr_assert_eq(natted_destination(&f), 1234, "the answer goes to the client");
+	cr_assert_eq(native_send(&n, &f, "ip4 10.3.0.1 > 10.3.0.254 | tcp 81 > 20000 S"), XDP_TX);
+	cr_assert_eq(natted_destination(&f), 20000, "as a client it is served as any other");
+	cr_assert_eq(native_send(&n, &f, "ip4 10.1.0.9 > 10.3.0.254 | udp 1234 > 53"), XDP_TX);
+	cr_assert_eq(native_send(&n, &f, "ip4 10.3.0.1 > 10.3.0.254 | udp 53 > 20002"), XDP_TX);
+	cr_assert_eq(natted_destination(&f), 1234, "the answer goes to the client");
+	end();
+}
+
 Test(nat_sources, a_slot_with_the_other_s_address_is_told)
 {
 	__u32 at;
