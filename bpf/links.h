@@ -197,11 +197,11 @@ __noinline int links_drop(__u32 at, __u64 head)
 	return sent ? link_drop(sent, at) : 0;
 }
 
-/* Of two links of one flow, this one at `place`, the higher goes. */
+/* Of two links of one flow, this one, to slot `at`, at `place`, the higher goes. */
 static __always_inline enum recorded link_alone(struct poise_bucket *b, __u64 hash, struct talk *t,
-						int place, __u32 service, __u32 seconds)
+						int place, __u32 at, __u32 service, __u32 seconds)
 {
-	__u32 twin = 0, at = POISE_LINK_SLOT(ONCE(b->word[place & 7]));
+	__u32 twin = 0;
 	int other = link_find(b, hash, t, place, &twin);
 
 	if (LIKELY(other < 0))
@@ -238,7 +238,7 @@ __noinline int link_put(__u64 hash, struct talk *t, __u32 at, __u32 service, __u
 			continue;
 		if (old)
 			link_evicted(old, seconds);
-		return link_alone(b, hash, t, place, service, seconds);
+		return link_alone(b, hash, t, place, at, service, seconds);
 	}
 	return RECORD_AGAIN;
 }

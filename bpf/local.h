@@ -41,6 +41,20 @@ static __always_inline void local_source(const struct poise_member *m, struct ta
 		*source = talk->client;
 }
 
+/* Where the source is to be the client's with this slot's port: does the client itself talk to the
+ * backend from that port? */
+static __always_inline bool local_clashes(struct scratch *n, __u32 at)
+{
+	__u32 other = 0;
+	__u64 hash;
+
+	if (LIKELY(!n->sent.sent || !(n->way.source.q[0] | n->way.source.q[1])))
+		return false;
+	n->sent.ports = (n->sent.ports & 0xffff0000) | bpf_htons(at % POISE_PORTS);
+	hash = talk_hash(&n->sent);
+	return link_find(link_bucket(hash), hash, &n->sent, -1, &other) >= 0;
+}
+
 /* Would the backend hear from itself? It has another's address then, the service's, and the flow is
  * found as in mode nat. */
 static __always_inline bool local_hears_itself(const struct poise_member *m, const struct talk *t)

@@ -25,6 +25,22 @@ static __always_inline int local_return(struct xdp_md *ctx, const struct packet 
 	return bpf_redirect(path.ifindex, 0);
 }
 
+/* Is the flow one that began while its backend was of another mode? From an address of this host
+ * the stack takes nothing; and what was of mode local is answered only as long as answers are
+ * looked at. */
+static __always_inline bool local_strays(const struct poise_slot *s, const struct poise_way *w,
+					 const struct poise_member *m)
+{
+	__u32 zero = 0;
+	struct poise_meta *known = bpf_map_lookup_elem(&meta, &zero);
+
+	if (m->mode == POISE_NAT)
+		return known && !ONCE(known->locals) &&
+		       ONCE(known->overlay) != POISE_OVERLAY_STANDS;
+	return !sent_keeps_source(w) && !local_returns(s, w) &&
+	       (w->source.q[1] != s->client.q[1] || w->source.q[0] != s->client.q[0]);
+}
+
 /* To the host's stack; XDP_*. */
 static __always_inline int local_send(struct xdp_md *ctx, __u32 at)
 {
@@ -44,8 +60,10 @@ static __always_inline int local_send(struct xdp_md *ctx, __u32 at)
 	if (!m || !header)
 		return drop(s->service, DROP(BROKEN));
 	sent_as(at, s, w, m, &is);
-	if (is.six != p.v6)
+	if (UNLIKELY(is.six != p.v6 || local_strays(s, w, m))) {
+		slot_rest(at, stamp_seconds());
 		return drop(s->service, DROP(UNSUPPORTED));
+	}
 	if (UNLIKELY(local_returns(s, w)))
 		return local_return(ctx, &p, s, w, &is);
 	if (UNLIKELY(latency_begins(&p, s, member)))

@@ -35,11 +35,13 @@ static __always_inline __u32 nat_group(const struct scratch *n, const struct poi
 				poise_groups, poise_key0, poise_key1);
 }
 
+#define LOCAL_TRIES 4 /* ports that prove to be the client's own, before there is none */
+
 /* By the host's stack: the source is the client's as a rule, or, in mode local, the service's own
  * address. */
 static __always_inline answer_t nat_take_local(struct scratch *n, struct poise_member *m)
 {
-	__u32 group, taken;
+	__u32 group, taken = 0;
 
 	if (m->mode == POISE_LOCAL && local_hears_itself(m, &n->talk)) {
 		n->way.source = n->talk.address;
@@ -50,9 +52,15 @@ static __always_inline answer_t nat_take_local(struct scratch *n, struct poise_m
 		if (IS_DROP(group))
 			return group;
 	}
-	taken = slot_take(group, &n->birth, false);
-	if (UNLIKELY(!taken))
-		taken = slot_take(group, &n->birth, true);
+	for (int i = 0; i < LOCAL_TRIES; i++) {
+		taken = slot_take(group, &n->birth, false);
+		if (UNLIKELY(!taken))
+			taken = slot_take(group, &n->birth, true);
+		if (LIKELY(!taken || !local_clashes(n, taken & ~SLOT_ANEW)))
+			break;
+		slot_unused(taken & ~SLOT_ANEW, n->birth.seconds);
+		taken = 0;
+	}
 	if (taken)
 		return taken;
 	ports_refused(group);

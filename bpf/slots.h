@@ -358,6 +358,15 @@ __noinline __u32 slot_take(__u32 group, struct birth *b, bool rests)
 	return (group * POISE_PORTS + (__u32)port) | anew;
 }
 
+/* What was taken will not do: it rests, so that another is taken next. */
+static __always_inline void slot_unused(__u32 at, __u32 seconds)
+{
+	struct poise_slot *s = slot_get(at);
+
+	if (s)
+		s->head = slot_moved(ONCE(s->head), POISE_SLOT_REST, POISE_REST_SECONDS, seconds);
+}
+
 /* ---- going ------------------------------------------------------------------------------------*/
 
 /* The flow is over, and whoever sends for it is a stranger: its port rests. */

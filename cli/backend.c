@@ -249,6 +249,15 @@ out:
 	return status;
 }
 
+/* What a change of keys means for flows that there are. */
+static const char *effect_of(const struct cli *c, const struct backend_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (cli_cuts(c, set->ref[i].svc, set->ref[i].member))
+			return CLI_CUTS;
+	return "established flows stay where they are";
+}
+
 int cmd_backend_set(struct cli *c)
 {
 	struct config *cfg = cli_begin_service(c);
@@ -264,13 +273,13 @@ int cmd_backend_set(struct cli *c)
 	if (set_keys(c, &set, true))
 		goto out;
 	if (c->args.words - first == 2)
-		cli_say(c, "%s: %s; established flows stay where they are.",
-			what(&set, text, sizeof(text)),
+		cli_say(c, "%s: %s; %s.", what(&set, text, sizeof(text)),
 			cli_now_is(c, OPTION_BACKEND, c->args.word[first], &set.ref[0].member->conf,
-				   now, sizeof(now)));
+				   now, sizeof(now)),
+			effect_of(c, &set));
 	else
-		cli_say(c, "%s: %zu keys set; established flows stay where they are.",
-			what(&set, text, sizeof(text)), (c->args.words - first) / 2);
+		cli_say(c, "%s: %zu keys set; %s.", what(&set, text, sizeof(text)),
+			(c->args.words - first) / 2, effect_of(c, &set));
 	cli_note_files(c, svc);
 	note_owner(c, &set);
 	status = cli_end(c);

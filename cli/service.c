@@ -84,6 +84,9 @@ static const char *effect_of(const struct cli *c, const struct config_service *s
 	if (svc->conf.track == POISE_TRACK_OFF && track != POISE_TRACK_OFF)
 		return "from now on every packet goes by the table: flows recorded with another "
 		       "backend than it gives them are cut";
+	for (size_t m = 0; m < svc->members; m++)
+		if (cli_cuts(c, svc, &svc->member[m]))
+			return CLI_CUTS;
 	if (names_ranges(c, first, pairs))
 		return pairs == 1 ? "this holds from the next packet on"
 				  : "who may come holds from the next packet on";

@@ -71,6 +71,15 @@ static bool translates(const struct config *cfg)
 	return false;
 }
 
+bool cli_cuts(const struct cli *c, const struct config_service *svc, const struct config_member *m)
+{
+	enum poise_mode is = config_mode(svc, m), was = is;
+
+	if (m->id)
+		was = c->instance->members[m->id].mode;
+	return was != is && (config_translates(was) || config_translates(is));
+}
+
 int cli_commit(struct cli *c)
 {
 	bool daemon, look = true;

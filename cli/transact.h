@@ -52,6 +52,11 @@ void cli_unreachable(struct cli *c, const struct config_service *svc, const stru
 		     char *buf, size_t size);
 void cli_network_close(struct cli *c);
 
+/* Does the change, before its commit, end the flows of this backend? What a mode that translates
+ * has made of a flow no other mode goes on with, nor the reverse. */
+bool cli_cuts(const struct cli *c, const struct config_service *svc, const struct config_member *m);
+#define CLI_CUTS "established flows are cut: what one mode has begun this one cannot go on with"
+
 /* CLOCK_REALTIME in ns. */
 __u64 cli_now(void);
 

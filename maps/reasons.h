@@ -11,7 +11,7 @@
 	R(TOO_BIG, "too-big", "larger than the path's MTU once encapsulated")                      \
 	R(NO_SOURCE, "no-source", "no outer source address of the backend's family on the path")   \
 	R(NO_HEADROOM, "no-headroom", "the driver left no room in front of the packet")            \
-	R(UNSUPPORTED, "unsupported-mode", "the forward mode is not built into this program")      \
+	R(UNSUPPORTED, "unsupported-mode", "more than the backend's forward mode can do with it")  \
 	R(BROKEN, "broken-record", "a record contradicts itself; run poise map check")             \
 	R(FRAGMENT, "fragment-unknown", "a later fragment before the first, and nobody to guess")  \
 	R(FULL, "full", "every backend has as many flows as its max-conns allows")                 \

@@ -19,6 +19,9 @@ void command_start(struct command *c)
 		.flow_slots = 4096,
 		.table_slots = 262144,
 		.paths = 16,
+		.nat_groups = 1,
+		.nat_low = 1024,
+		.nat_high = 65535,
 	};
 
 	memset(c, 0, sizeof(*c));

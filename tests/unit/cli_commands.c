@@ -48,6 +48,23 @@ Test(commands, a_change_prints_one_sentence_and_quiet_prints_none)
 	cr_assert_str_empty(c.out);
 }
 
+Test(commands, a_mode_that_cannot_go_on_with_flows_is_told)
+{
+	command(&c, "service set web forward gue");
+	cr_assert(strstr(c.out, "established flows stay"), "%s%s", c.out, c.err);
+	command(&c, "service set web forward nat");
+	cr_assert(strstr(c.out, "established flows are cut"), "%s%s", c.out, c.err);
+	command(&c, "service set web idle 2h");
+	cr_assert(strstr(c.out, "established flows stay"), "%s%s", c.out, c.err);
+	command(&c, "service unlisten web [2001:db8::10]:80");
+	command(&c, "backend set web 10.0.0.1 weight 3");
+	cr_assert(strstr(c.out, "established flows stay"), "%s%s", c.out, c.err);
+	command(&c, "backend set web 10.0.0.1 forward local");
+	cr_assert(strstr(c.out, "established flows are cut"), "%s%s", c.out, c.err);
+	command(&c, "service set web forward ipip");
+	cr_assert_neq(c.status, 0, "local beside ipip: %s", c.out);
+}
+
 /* As if `apply` had made web and all that is in it. */
 static void give_to_file(void)
 {
