@@ -92,8 +92,10 @@ static void set_tls(struct probe *p)
 
 	curl_easy_setopt(p->easy, CURLOPT_SSL_VERIFYPEER, c->verify ? 1L : 0L);
 	curl_easy_setopt(p->easy, CURLOPT_SSL_VERIFYHOST, c->verify ? 2L : 0L);
-	if (c->ca[0])
+	if (c->ca[0]) {
 		curl_easy_setopt(p->easy, CURLOPT_CAINFO, c->ca);
+		curl_easy_setopt(p->easy, CURLOPT_CAPATH, NULL); /* nor the host's, besides */
+	}
 #if LIBCURL_VERSION_NUM >= 0x075700 /* 7.87, which keeps it for a day */
 	curl_easy_setopt(p->easy, CURLOPT_CA_CACHE_TIMEOUT, CA_KEPT);
 #endif

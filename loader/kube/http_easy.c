@@ -128,7 +128,8 @@ static void set_certificates(struct kube_call *c)
 	}
 }
 
-/* Without a certificate authority the host's own decide. */
+/* Without a certificate authority the host's own decide. With one they do not: curl would ask its
+ * directory of them besides. */
 static void set_tls(struct kube_call *c)
 {
 	const struct kube_access *a = c->http->access;
@@ -137,6 +138,8 @@ static void set_tls(struct kube_call *c)
 	curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYPEER, a->insecure ? 0L : 1L);
 	curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYHOST, a->insecure ? 0L : 2L);
 	curl_easy_setopt(c->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (a->ca.data || a->ca.file)
+		curl_easy_setopt(c->easy, CURLOPT_CAPATH, NULL);
 	if (a->ca.data) {
 		b = blob(a->ca.data);
 		curl_easy_setopt(c->easy, CURLOPT_CAINFO_BLOB, &b);

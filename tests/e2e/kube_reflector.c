@@ -4,9 +4,12 @@
  * mirror comes to be what the server has, and lists are made only where they must be.
  */
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "loader/kube/reflector.h"
 #include "maps/clock.h"
@@ -398,6 +401,32 @@ Test(kube_reflector, certificate_authority_that_is_another)
 	free(me->ca.data);
 	free(me->ca.file);
 	me->ca = (struct kube_pem){.file = strdup(kube_server_path(&server, "admin.crt"))};
+	expect_mistrust();
+}
+
+/* This host trusts the server's authority, for this test alone. */
+static void host_trusts_it(void)
+{
+	char certs[128];
+
+	snprintf(certs, sizeof(certs), "%s", kube_server_path(&server, "certs"));
+	cr_assert_eq(lab_host(NULL, "mkdir %s && cp %s %s && openssl rehash %s", certs,
+			      kube_server_path(&server, "ca.crt"), certs, certs),
+		     0);
+	cr_assert_eq(unshare(CLONE_NEWNS), 0);
+	cr_assert_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	cr_assert_eq(mount(certs, "/etc/ssl/certs", NULL, MS_BIND, NULL), 0);
+}
+
+/* What was said counts, not what the host trusts besides. */
+Test(kube_reflector, certificate_authority_that_the_host_knows)
+{
+	if (geteuid())
+		cr_skip_test("needs root: it mounts");
+	free(me->ca.data);
+	free(me->ca.file);
+	me->ca = (struct kube_pem){.file = strdup(kube_server_path(&server, "admin.crt"))};
+	host_trusts_it();
 	expect_mistrust();
 }
 
