@@ -157,7 +157,7 @@ void derive(struct instance *i, const struct derive_list *dirty)
 {
 	bool began = store_begin(i);
 
-	derive_ports(i); /* before packets translate */
+	derive_ports(i, dirty); /* before packets translate */
 	for (size_t s = 0; s < dirty->services; s++)
 		if (is_used(i, dirty->service[s]))
 			derive_service(i, dirty->service[s]);

@@ -112,7 +112,23 @@ static __u32 locals(const struct instance *i)
 	return n;
 }
 
-void derive_ports(struct instance *i)
+/* To count them, all backends are looked at, which takes milliseconds: only where there are some,
+ * or what was changed may have brought the first. */
+static bool has_locals(const struct instance *i, const struct derive_list *dirty)
+{
+	bool has = i->meta->locals;
+
+	for (size_t s = 0; s < dirty->services && !has; s++)
+		has = store_service(i, dirty->service[s])->forward == POISE_LOCAL;
+	for (size_t m = 0; m < dirty->members && !has; m++) {
+		const struct poise_member_conf *conf = store_member(i, dirty->member[m]);
+
+		has = conf->forward_set && conf->forward == POISE_LOCAL;
+	}
+	return has;
+}
+
+void derive_ports(struct instance *i, const struct derive_list *dirty)
 {
 	__u64 wanted[POISE_PORT_WORDS];
 	__u32 services;
@@ -125,7 +141,8 @@ void derive_ports(struct instance *i)
 			store64(bitmap(i, POISE_PORTS_WANTED, w), wanted[w]);
 		settle(i);
 	}
-	store32(&i->meta->locals, locals(i));
+	if (has_locals(i, dirty))
+		store32(&i->meta->locals, locals(i));
 	store32(&i->meta->nat_ports,
 		services ? POISE_PORT_RANGE(i->meta->nat_low, i->meta->nat_high) : 0);
 }
@@ -139,7 +156,7 @@ void instance_host_ports(struct instance *i, const __u64 used[POISE_PORT_WORDS])
 	began = store_begin(i);
 	for (__u32 w = 0; w < POISE_PORT_WORDS; w++)
 		store64(bitmap(i, POISE_PORTS_HOST, w), used[w]);
-	derive_ports(i);
+	derive_ports(i, &(struct derive_list){0});
 	store_end(i, began);
 }
 

@@ -11,8 +11,10 @@
 __u64 *instance_ports_word(const struct instance *i, __u32 map, __u32 word);
 
 /* Bars what no slot may have: ports outside the limits', those of listeners, those that the host
- * uses; and says whether packets may come back at all. Part of deriving. */
-void derive_ports(struct instance *i);
+ * uses; and says whether packets may come back at all. Part of deriving: what was changed is dirty
+ * (derive.h). */
+struct derive_list;
+void derive_ports(struct instance *i, const struct derive_list *dirty);
 
 /* The host's own ports, a bit each, from now on (loader/net/hostports.h). */
 void instance_host_ports(struct instance *i, const __u64 used[POISE_PORT_WORDS]);
