@@ -14,6 +14,10 @@
 
 #define LOOK_MS	 50 /* between looks at the generation, which are two loads */
 #define RETRY_MS 5  /* somebody has the lock: a commit takes some milliseconds */
+/* Where a cluster changes all the time, and a configuration of ten thousand backends takes 5 ms to
+ * read, a fiftieth of a CPU goes into that, not more; but a change waits for a second at most. */
+#define LOAD_PART 50
+#define LOAD_MOST NS_PER_S
 
 struct checker {
 	struct instance *instance;
@@ -25,6 +29,7 @@ struct checker {
 	uv_timer_t store;
 	struct prober *prober;
 	__u64 generation;		/* that the targets follow */
+	__u64 next;			/* no other is read before: CLOCK_MONOTONIC ns */
 	struct target **target;		/* by member id; NULL: not checked */
 	struct instance_health *change; /* to be stored */
 	size_t changes, room;
@@ -190,10 +195,11 @@ static void on_look(uv_timer_t *timer)
 	struct checker *c = timer->data;
 	const struct poise_meta *meta = c->instance->meta;
 	__u64 committed = __atomic_load_n(&meta->committed, __ATOMIC_ACQUIRE);
+	__u64 begun = clock_monotonic(), pause;
 	struct poise_error err = {0};
 	struct config *cfg;
 
-	if (committed == c->generation ||
+	if (committed == c->generation || begun < c->next ||
 	    __atomic_load_n(&meta->applied, __ATOMIC_ACQUIRE) != committed)
 		return;
 	if (instance_load(c->instance, &cfg, &err) < 0) {
@@ -202,6 +208,8 @@ static void on_look(uv_timer_t *timer)
 	}
 	follow(c, cfg);
 	config_free(cfg);
+	pause = (clock_monotonic() - begun) * LOAD_PART;
+	c->next = begun + (pause < LOAD_MOST ? pause : LOAD_MOST);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------*/
