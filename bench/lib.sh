@@ -19,9 +19,7 @@ cpus=$(getconf _NPROCESSORS_ONLN) # nproc tells those that this shell may use: a
 ask_first=(chrt -f 2) serve_first=(chrt -f 1)
 "${ask_first[@]}" true 2>/dev/null || ask_first=() serve_first=()
 # The last CPU is the generator's, the others take what everybody else does: a generator that waits
-# for a system call of poised is late. What its packets set off on their way runs there, too: to have
-# other CPUs do it (RPS) takes an interrupt a packet, which on virtual CPUs costs as much, and makes it
-# later. Set by apart, for who wants to know about latency.
+# for a system call of poised is late. Set by apart, for who wants to know about latency.
 ask_cpu="" serve_cpus="" awake=""
 
 say() {
@@ -110,6 +108,32 @@ stay_awake() {
 	[ ! -w $latency ] || { exec {awake}>$latency && printf '\0\0\0\0' >&"$awake"; }
 }
 
+# After the balancer is started. A ring of its cable is emptied by whichever CPU put something into it
+# while it was empty, and by that until it is empty again: a generator's packet may make it carry hundreds
+# of others' for milliseconds. So threads of the kernel on the other CPUs empty them.
+cable_apart() {
+	local before pid
+	[ "$ask_cpu" ] || return 0
+	before=$(ring_threads)
+	ring_by_thread lb1 eth0
+	ring_by_thread router lb1-eth0
+	for pid in $(comm -13 <(echo "$before") <(ring_threads)); do
+		taskset -pc "$serve_cpus" "$pid" >/dev/null
+		[ "${#serve_first[@]}" = 0 ] || chrt -f -p 2 "$pid"
+	done
+}
+
+# /sys in a node shows the machine's devices; its own are seen by a sysfs of its own.
+ring_by_thread() { # NODE DEV
+	# shellcheck disable=SC2016 # the node's shell expands it
+	on "$1" sh -ec 'mount -t sysfs sysfs /sys; trap "umount /sys" EXIT
+		echo 1 >"/sys/class/net/$1/threaded"' sh "$2" || say "$2: the kernel knows no threads for its rings"
+}
+
+ring_threads() {
+	pgrep '^napi/' | sort || true
+}
+
 # The client closes first (load --client-closes). What rests for a minute after that is buried by the
 # thousand every two seconds (the timer wheel's grain), in a softirq of 5 ms in which nothing else goes
 # on; so few, in less than 0.2 ms.
@@ -136,6 +160,7 @@ site_up() { # MODE
 		[ "$n" = 10.0.0.101 ] || on lb1 ip address add "$n/24" dev eth0
 	done
 	balancer_start
+	cable_apart
 	if ! mode_known "$1"; then
 		say "mode $1 is left out: $(head -n 1 "$work/said")" 2>&1 | tee -a "$work/left-out" >&2
 		lab_down

@@ -10,14 +10,14 @@ can_profile() {
 }
 
 # Whose the samples are that were taken where servers, cables and balancer run: what the kernel does for
-# packets on its own account (softirqs) apart from whom it interrupted; lines SHARE WHOSE.
+# packets on its own account (softirqs, threads of rings) apart from whom it interrupted; lines SHARE WHOSE.
 samples() {
 	perf report -i "$work/perf" --stdio --no-children -g none -t '|' ${serve_cpus:+-C "$serve_cpus"} \
 		--percentage relative --sort comm,parent --parent '(handle|__do)_softirq' 2>/dev/null |
 		awk -F'|' '
 		/^ *[0-9.]+/ {
 			gsub(/ /, "", $2)
-			if ($3 ~ /softirq/ || $2 ~ /^ksoftirqd/) whose = "network"
+			if ($3 ~ /softirq/ || $2 ~ /^(ksoftirqd|napi)\//) whose = "network"
 			else if ($2 == "echod") whose = "servers"
 			else if ($2 == "load") whose = "generator"
 			else if ($2 == "poised") whose = "poised"
@@ -31,8 +31,8 @@ samples() {
 # Of the same, what programs took on a packet's way: the balancer's, and those that open tunnels.
 samples_of_programs() {
 	perf report -i "$work/perf" --stdio --no-children -g none -t '|' ${serve_cpus:+-C "$serve_cpus"} \
-		--percentage relative --sort parent,sym --parent '(handle|__do)_softirq' 2>/dev/null |
-		awk -F'|' '/^ *[0-9.]+/ { all += $1 } $2 ~ /softirq/ && $3 ~ /bpf_prog_/ { sum += $1 }
+		--percentage relative --sort comm,parent,sym --parent '(handle|__do)_softirq' 2>/dev/null |
+		awk -F'|' '/^ *[0-9.]+/ { all += $1 } ($2 ~ /napi\// || $3 ~ /softirq/) && $4 ~ /bpf_prog_/ { sum += $1 }
 			END { printf "%.1f", all ? 100 * sum / all : 0 }'
 }
 
@@ -68,9 +68,6 @@ name_limit() { # the largest user of the CPUs that are not the generator's
 	}
 	of("verdict") == "void" {
 		print "The limit is the generator: it was late " late "."
-		if (of("idle_generator") > 500)
-			printf "Its CPU was idle %.0f %% of the time, so it is the machine that held it up.\n",
-				of("idle_generator") / 10
 		next
 	}
 	of("verdict") == "served" {

@@ -24,6 +24,11 @@ last_row() { # with the head
 	sed -n '1p; $p' "$work/csv"
 }
 
+generator_used() { # % of its CPU, in the last row
+	last_row | awk -F, -v cpus="$cpus" -v alone="$ask_cpu" "$by_name"'
+	NR == 2 { printf "%.0f", of("cpu_generator") * (alone == "" ? 1 : cpus) / 10 }'
+}
+
 ticks=$(getconf CLK_TCK)
 
 cpu_of() { # PID...: ms so far
