@@ -167,9 +167,12 @@ static void unplace(struct config *cfg, const struct config_service *svc)
 /* Whether a new service or name may be called so. */
 static int name_free(const struct config *cfg, const char *name, struct poise_error *err)
 {
+	bool found;
+
 	if (poise_check_name(name, err))
 		return poise_error_of(err, "service");
-	if (!config_service_named(cfg, name))
+	locate(cfg, name, &found);
+	if (!found)
 		return 0;
 	poise_fail(err, POISE_E_EXISTS, "there is a service of this name already");
 	return poise_error_about(err, "service \"%s\"", name);

@@ -188,7 +188,8 @@ Test(load, what_fails_is_counted_by_what_went_wrong, .init = setup, .fini = tear
 	cr_assert(number(said, "failed", "no-connection") == 3);
 	said = load(1, "tcp " ECHOD " --count 3 --from 203.0.113.1:0");
 	cr_assert(number(said, "failed", "out-of-ports") == 3);
-	/* the generator itself is always some microseconds late, and what is void goes no further */
+	/* the generator itself is always some microseconds late, and what is void goes no further
+	 */
 	said = load(3, "tcp " ECHOD " --group 3 --count 100000 --rate 1000 --lag-limit 1us");
 	cr_assert(number(said, "succeeded", NULL) < 100000 && number(said, "void", NULL) == 1);
 	lab_must(&lab, "c1", "load tcp; test $? = 2");
