@@ -146,9 +146,9 @@ static void leave_idle_checks(struct work *w, bool quiet)
 	config_health_fit(health);
 }
 
-/* All options anew, but one annotation (NULL: none is left out), or but all of them. quiet: no
- * findings. */
-static void set_options(struct work *w, const struct kube_note *but, bool none, bool quiet)
+/* All options anew, but one annotation (past the last: none is left out), or but all of them.
+ * quiet: no findings. */
+static void set_options(struct work *w, size_t but, bool none, bool quiet)
 {
 	const struct kube_service *s = w->b->e->service;
 	struct poise_error err;
@@ -163,7 +163,7 @@ static void set_options(struct work *w, const struct kube_note *but, bool none, 
 		const struct kube_note *note = &s->note[i];
 
 		memset(&err, 0, sizeof(err));
-		if (note == but)
+		if (i == but)
 			continue;
 		if (!annotate_note(note, w->svc, &err))
 			forwards |= !strcmp(note->key, "forward") &&
@@ -171,7 +171,8 @@ static void set_options(struct work *w, const struct kube_note *but, bool none, 
 		else if (!quiet)
 			blame(w, KUBE_R_ANNOTATION, note, &err);
 	}
-	if (w->svc->conf.health.type == POISE_CHECK_NONE && !(but && !strcmp(but->key, "health")))
+	if (w->svc->conf.health.type == POISE_CHECK_NONE &&
+	    !(but < s->notes && !strcmp(s->note[but].key, "health")))
 		leave_idle_checks(w, quiet);
 	put_modes(w, forwards);
 	if (s->local && w->b->targets->anywhere)
@@ -194,13 +195,13 @@ static bool mend(struct work *w, const struct poise_error *why)
 	const struct kube_service *s = w->b->e->service;
 
 	for (size_t i = 0; i < s->notes; i++) {
-		set_options(w, &s->note[i], false, true);
+		set_options(w, i, false, true);
 		if (validate(w, NULL))
 			continue;
 		blame(w, KUBE_R_REFUSED, &s->note[i], why);
 		return true;
 	}
-	set_options(w, NULL, true, true);
+	set_options(w, s->notes, true, true);
 	blame(w, KUBE_R_REFUSED, NULL, why);
 	return !validate(w, NULL);
 }
@@ -219,7 +220,7 @@ void build_service(const struct build *b, const struct kube_port *const *port, s
 	for (size_t i = 0; i < ports; i++)
 		listen_on(&w, port[i]);
 	put_members(&w);
-	set_options(&w, NULL, false, false);
+	set_options(&w, b->e->service->notes, false, false);
 	if (validate(&w, &err) && !mend(&w, &err))
 		config_service_del(part, w.svc);
 }
