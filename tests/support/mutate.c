@@ -48,12 +48,12 @@ static const char *const sound[] = {
 	"ip4 10.3.0.8 > 10.3.0.254 | udp 53 > 20001 | data 9",
 	"vlan 7 | ip6 fd03::8 > fd03::fe | tcp 80 > 20002 A | data 10",
 	"ip6 fd03::8 > fd03::fe | hop 8 | udp 53 > 20003 | data 10",
-	"ip4 10.9.9.9 > 10.3.0.254 | icmp 3 code 4 mtu 900 | ip4 10.3.0.254 > 10.3.0.8 | tcp 20000 "
-	"> 80 A",
-	"ip6 fd09::9 > fd03::fe | icmp6 2 mtu 1280 | ip6 fd03::fe > fd03::8 | udp 20001 > 53 | "
-	"data 9",
-	"ip4 10.1.0.8 > 10.2.0.6 | icmp 3 code 3 | ip4 10.2.0.6 > 10.1.0.9 | udp 53 > 1234 | data "
-	"9",
+	("ip4 10.9.9.9 > 10.3.0.254 | icmp 3 code 4 mtu 900 | ip4 10.3.0.254 > 10.3.0.8 | tcp "
+	 "20000 > 80 A"),
+	("ip6 fd09::9 > fd03::fe | icmp6 2 mtu 1280 | ip6 fd03::fe > fd03::8 | udp 20001 > 53 | "
+	 "data 9"),
+	("ip4 10.1.0.8 > 10.2.0.6 | icmp 3 code 3 | ip4 10.2.0.6 > 10.1.0.9 | udp 53 > 1234 | data "
+	 "9"),
 	"ip6 fd01::8 > fd02::5 | icmp6 1 code 4 | ip6 fd02::5 > fd01::9 | tcp 80 > 1234 A",
 	/* the same in fragments */
 	"ip4 10.1.0.9 > 10.2.0.5 id 7 mf | udp 1234 > 53 | data 24",

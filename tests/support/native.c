@@ -331,11 +331,11 @@ void native_sweep(const struct native *n, struct poise_sweep *io)
 	};
 	struct poise_sweep sum = *io;
 
-	for (__u8 table = 0; table < sizeof(buckets) / sizeof(buckets[0]); table++)
+	for (unsigned int table = 0; table < sizeof(buckets) / sizeof(buckets[0]); table++)
 		for (__u32 at = 0; at < buckets[table]; at += POISE_SWEEP_BUCKETS) {
 			struct poise_sweep some = *io;
 
-			some.beside = table;
+			some.beside = (__u8)table;
 			some.first = at;
 			some.count = POISE_SWEEP_BUCKETS;
 			run_sweep(&some);
