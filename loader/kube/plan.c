@@ -311,6 +311,8 @@ void plan_make(const struct kube_cache *c, const struct kube_options *o, const s
 		claim(&p);
 		free(p.port);
 		free(p.targets);
+	} else if (kube_class_ours(s, o)) { /* what is amiss may be why it has none */
+		kube_findings_add(&out->findings, s->o.faults);
 	}
 	free(p.places.place);
 }
