@@ -3,7 +3,8 @@
  * A hash with open addressing, never more than half full.
  *
  * An address is answered for if all that is known says that it is not the host's own: the notes in
- * the records of its listeners, and of its claim; and if anybody means all of it, not only a port.
+ * the records of its listeners, and of its claim; and if anybody means all of it, not only a port,
+ * or what is left to the host would loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ void hosts_add(struct hosts *h, const struct poise_listener_conf *l, __u32 servi
 	add(h, hosts_key(l), service)->wanted = true;
 	host = add(h, hosts_address(&l->addr), service);
 	note_own(host, l->own);
-	host->meant |= !l->alone;
+	host->meant |= !l->alone || l->back == POISE_BACK_GOES;
 }
 
 void hosts_add_address(struct hosts *h, const union poise_addr *addr)

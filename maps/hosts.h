@@ -15,7 +15,7 @@ struct host {
 	__u32 service;			/* id, POISE_HOST_SHARED; 0: the slot is empty */
 	__u8 flags;			/* POISE_A_* */
 	bool usable;			/* a service on it has somebody who may be chosen */
-	bool meant;			/* all of it, not the ports of its listeners alone */
+	bool meant;			/* all of it, not only the ports of its listeners */
 	bool wanted;			/* stands in the listeners' hash */
 };
 

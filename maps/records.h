@@ -49,14 +49,22 @@ enum poise_own {
 	POISE_OWN_HOST,
 };
 
+/* Whether what comes to an address and is not for a listener would go back where it came from. */
+enum poise_back {
+	POISE_BACK_UNKNOWN = 0,
+	POISE_BACK_NOT,
+	POISE_BACK_GOES,
+};
+
 struct poise_listener_conf {
 	union poise_addr addr;
 	__u16 port; /* network order */
 	__u8 proto;
 	__u8 owner;
 	__u8 own;   /* enum poise_own, of the address */
-	__u8 alone; /* what else comes to the address is not for us */
-	__u8 spare[2];
+	__u8 alone; /* all else that comes to the address is the host's, ... */
+	__u8 back;  /* ... unless it would go back: enum poise_back */
+	__u8 spare;
 };
 
 POISE_ASSERT_SIZE(struct poise_listener_conf, 24);

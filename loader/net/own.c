@@ -161,6 +161,40 @@ static int read_places(struct net *n, struct own_places *p, struct poise_error *
 	return rc;
 }
 
+/* ---- what would go back -----------------------------------------------------------------------*/
+
+/* To a router; elsewhere it ends, as at a container or at a neighbour. */
+static bool goes_back(struct net *n, const union poise_addr *addr)
+{
+	struct net_route r = {.dst = *addr};
+
+	return !net_ask_route(n, &r, net_now(), NULL) && !r.error && r.type == RTN_UNICAST &&
+	       r.has_gateway;
+}
+
+/* Of addresses of which no more than ports is ours. The kernel is asked of each, so it is not
+ * before one is new; then of all. */
+static size_t back_note(struct net *n, struct config *cfg, bool store)
+{
+	size_t changed = 0;
+	__u8 back;
+
+	for (size_t s = 0; s < cfg->services; s++)
+		for (int l = 0; l < cfg->service[s]->conf.listeners; l++) {
+			struct poise_listener_conf *c = &cfg->service[s]->conf.listener[l];
+
+			if (!c->alone || !store) {
+				changed += c->alone && c->back == POISE_BACK_UNKNOWN;
+				continue;
+			}
+			back = c->own == POISE_OWN_NOT && goes_back(n, &c->addr) ? POISE_BACK_GOES
+										 : POISE_BACK_NOT;
+			changed += back != c->back;
+			c->back = back;
+		}
+	return changed;
+}
+
 static int look(struct net *n, struct config *cfg, bool store, struct poise_error *err)
 {
 	struct own_places p = {0};
@@ -169,7 +203,7 @@ static int look(struct net *n, struct config *cfg, bool store, struct poise_erro
 	if (!cfg->services && !cfg->addresses)
 		return 0;
 	if (!read_places(n, &p, err))
-		changed = (int)own_note(cfg, &p, store);
+		changed = (int)(own_note(cfg, &p, store) + back_note(n, cfg, store));
 	own_places_free(&p);
 	return changed;
 }

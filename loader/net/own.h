@@ -2,7 +2,8 @@
 /*
  * Which addresses of services the host has by itself: on a device where we did not put them, or by
  * a local route. Those are the kernel's to answer for, all others are ours (bpf/address.h). What
- * the kernel says is noted in the records, from which everything is derived.
+ * the kernel says is noted in the records, from which everything is derived. So is, where no more
+ * than a port of an address is ours, whether the rest would loop if it were left to the kernel.
  */
 #ifndef POISE_NET_OWN_H
 #define POISE_NET_OWN_H

@@ -265,6 +265,23 @@ static void health_says(int n, int code, int pods)
 		  n, pods, code);
 }
 
+#define ELSEWHERE "203.0.113.77" /* a router leads it here; the way there is by that router */
+#define POD	  "10.7.1.1"	 /* somebody else's */
+#define EVIL                                                                                       \
+	"'{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"evil\"},\"spec\":{" \
+	"\"externalIPs\":[\"" ELSEWHERE "\",\"" POD "\"],\"ports\":[{\"port\":81}]}}'"
+
+/* Whoever may write a Service may name any address: the other node is not cut off from a pod by
+ * that, and what is for no Service does not go round. */
+Test(kube_nodes, external_ips_take_ports_and_no_more)
+{
+	tell("apply " EVIL);
+	both_say("show default.evil", POD);
+	lab_must(&c.lab, "router", "ip route replace " ELSEWHERE " via 10.0.0.101");
+	lab_until(&c.lab, "c1", LAB_SOON, "probe tcp " ELSEWHERE ":82 | grep refused");
+	lab_must(&c.lab, "lb2", "curl -sf -m 30 http://" POD "/who && ping -c 1 -W 10 " POD);
+}
+
 Test(kube_nodes, local_keeps_the_address_and_refuses_elsewhere)
 {
 	const char *out;

@@ -120,8 +120,13 @@ Test(hosts, the_hosts_own_are_the_kernels)
 	instance_close(i);
 }
 
-/* Where nobody means more than a port, all else is left to the host, unless somebody says what is
- * to become of it. */
+static void back(struct config *cfg, unsigned long argument)
+{
+	config_service_named(cfg, "web")->conf.listener[0].back = (__u8)argument;
+}
+
+/* Where nobody means more than a port, all else is left to the host, unless it would loop, or
+ * somebody says what is to become of it. */
 Test(hosts, ports_alone)
 {
 	static const struct said said = {.addr = ADDR, .device = "", .own = POISE_OWN_NOT};
@@ -131,6 +136,10 @@ Test(hosts, ports_alone)
 	store_change(i, alone, true);
 	cr_expect_eq(flags_of(i, ADDR), NOBODY);
 	cr_expect_eq(i->meta->answering + i->meta->refusing, 0);
+	store_change(i, back, POISE_BACK_GOES);
+	cr_expect_eq(flags_of(i, ADDR), POISE_A_ECHO | POISE_A_REFUSE);
+	store_change(i, back, POISE_BACK_NOT);
+	cr_expect_eq(flags_of(i, ADDR), NOBODY);
 	store_change(i, alone, false);
 	cr_expect_eq(flags_of(i, ADDR), POISE_A_ECHO | POISE_A_REFUSE);
 	store_change(i, alone, true);
