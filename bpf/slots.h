@@ -30,7 +30,7 @@
  * is no end. First for one whose last flow was the same backend's and has been silent for a while:
  * a slot knows of no other backend what that has in TIME_WAIT. Then for any. */
 #define SLOT_NEAR  32
-#define SLOT_FAR   16
+#define SLOT_FAR   32
 #define SLOT_ROUND (SLOT_NEAR + SLOT_FAR)
 
 /* Where each CPU goes on: [cpu * poise_groups + group], a port. Not pinned: any will do. */
