@@ -190,8 +190,6 @@ int run_leave(struct run_frame *f)
 		.data = (unsigned long)f->data,
 		.data_end = (unsigned long)f->end,
 		.len = (__u32)(f->end - f->data),
-		.start = (unsigned long)f->start,
-		.limit = (unsigned long)f->limit,
 	};
 
 	return poise_local_out(&skb);

@@ -25,10 +25,16 @@ struct __sk_buff {
 	unsigned long data;
 	unsigned long data_end;
 	__u32 ingress_ifindex;
-	__u32 len;
-	__u32 mark;
-	unsigned long start; /* of the headroom */
-	unsigned long limit; /* of the tailroom */
+	union {
+		struct {
+			unsigned long start; /* of the headroom */
+			unsigned long limit; /* of the tailroom */
+		};
+		struct { /* at TC, where no packet grows */
+			__u32 len;
+			__u32 mark;
+		};
+	};
 };
 
 #undef __always_inline
