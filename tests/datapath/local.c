@@ -7,6 +7,7 @@
  */
 #include <criterion/criterion.h>
 #include <linux/pkt_cls.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,8 +249,27 @@ Test(local, fragments)
 	fly_all(pieces, sizeof(pieces) / sizeof(pieces[0]));
 }
 
+/* Each CPU hands ports out in turn, from wherever the tests before have left it. */
+static void begin_with_the_first_port(void)
+{
+	struct frame in, out;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	cr_assert_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	rig_forget(&rig);
+	frame_build(&in, C4 SYN);
+	rig_run(&rig, &in, &out);
+	if (!rig.i->slots[20000].head)
+		return;
+	frame_build(&in, C4B SYN);
+	rig_run(&rig, &in, &out);
+}
+
 Test(local, one_port_twice)
 {
+	begin_with_the_first_port();
 	fly_all(twice, sizeof(twice) / sizeof(twice[0]));
 }
 
