@@ -252,8 +252,8 @@ static bool step(struct kube_stream *s, char c)
 		}
 		return begins_value(s, c);
 	case AFTER_ITEM: s->place = c == ',' ? NEXT_ITEM : AFTER_VALUE; return c == ',' || c == ']';
-	case NEXT_ITEM:
-	case EVENT: return begins_value(s, c);
+	case NEXT_ITEM: return begins_value(s, c);
+	case EVENT: return c == '{' ? begins_value(s, c) : false; /* a bare 1-1 has no one end */
 	default: return false;
 	}
 }

@@ -134,6 +134,20 @@ Test(kube_stream, events_cut_and_broken)
 	kube_stream_free(s);
 }
 
+/* Wherever they are cut: json-c alone sees one number here, or two. */
+Test(kube_stream, events_are_objects)
+{
+	static const char *const none[] = {"1-1\t\t\n", "null\n", "[{}]\n", "\"{}\"\n", "true\n"};
+
+	for (size_t k = 0; k < sizeof(none) / sizeof(none[0]); k++)
+		for (size_t piece = 1; piece <= 4; piece++) {
+			struct kube_stream *s = kube_stream_new(KUBE_EVENTS, on_value, NULL);
+
+			cr_expect_not(take(s, none[k], piece), "%s", none[k]);
+			kube_stream_free(s);
+		}
+}
+
 /* What the server did not finish is not finished by what comes next. */
 Test(kube_stream, one_event_a_line)
 {
