@@ -133,6 +133,11 @@ static void on_done(void *ctx, const struct probe_result *result)
 	ended++;
 }
 
+__u32 probing_timeout(const char *words)
+{
+	return !words || strstr(words, "timed out") ? PROBING_TIMEOUT : PROBING_PATIENT;
+}
+
 size_t probing_ask(enum poise_check type, int family, __u16 port,
 		   const struct poise_health_conf *like)
 {
@@ -142,7 +147,7 @@ size_t probing_ask(enum poise_check type, int family, __u16 port,
 	cr_assert_lt(begun, PROBING_MOST);
 	*conf = like ? *like : (struct poise_health_conf){0};
 	conf->type = type;
-	conf->timeout = conf->timeout ?: PROBING_TIMEOUT;
+	conf->timeout = conf->timeout ?: PROBING_PATIENT;
 	if (!conf->status[0])
 		strcpy(conf->status, "200-399");
 	cr_assert_eq(poise_parse_addr(family == AF_INET ? "127.0.0.1" : "::1", &want.addr, NULL),

@@ -13,9 +13,10 @@
 
 #include "loader/health/probe.h"
 
-#define PROBING_TIMEOUT 400 /* ms, of each probe */
-#define PROBING_LONGEST 20  /* seconds of a test, on the busiest machine */
-#define PROBING_MOST	48  /* probes of a test */
+#define PROBING_TIMEOUT 400  /* ms, of a probe that is to time out */
+#define PROBING_PATIENT 8000 /* ms, of others: on a busy machine, too, they have the time */
+#define PROBING_LONGEST 20   /* seconds of a test, on the busiest machine */
+#define PROBING_MOST	48   /* probes of a test */
 
 enum manner {
 	ANSWER,	 /* once, then close */
@@ -51,7 +52,9 @@ extern struct prober *probing_prober;
 void probing_begin(void);
 void probing_end(void);
 
-/* Begins a probe of the port, its time-out PROBING_TIMEOUT if `like` says none; the number of its
+/* The time-out of a probe of which this is expected to be said; NULL: anything. */
+__u32 probing_timeout(const char *words);
+/* Begins a probe of the port, its time-out PROBING_PATIENT if `like` says none; the number of its
  * result. */
 size_t probing_ask(enum poise_check type, int family, __u16 port,
 		   const struct poise_health_conf *like);

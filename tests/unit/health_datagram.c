@@ -34,6 +34,7 @@ Test(health_datagram, udp)
 	for (size_t f = 0; f < 2; f++) {
 		struct poise_health_conf conf = {.send = "pi\\x6eg\\n", .expect = "ing\\n"};
 		struct poise_health_conf other = {.send = "ping", .expect = "pong"};
+		struct poise_health_conf never = {.send = "ping", .timeout = PROBING_TIMEOUT};
 		struct server echoes[3] = {{0}, {0}, {.manner = SILENCE}}, off = {0};
 		size_t first = probing_begun();
 
@@ -43,7 +44,7 @@ Test(health_datagram, udp)
 		close(off.fd);
 		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[0].port, &conf);
 		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[1].port, &other);
-		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[2].port, &conf);
+		probing_ask(POISE_CHECK_UDP, probing_families[f], echoes[2].port, &never);
 		probing_ask(POISE_CHECK_UDP, probing_families[f], off.port, &conf);
 		probing_run();
 		probing_expect(first, true, "udp answered");
@@ -87,7 +88,10 @@ Test(health_datagram, dns)
 		size_t first = probing_begun();
 
 		for (size_t n = 0; n < count; n++) {
-			struct poise_health_conf conf = {.query_type = POISE_QUERY_A};
+			struct poise_health_conf conf = {
+				.query_type = POISE_QUERY_A,
+				.timeout = probing_timeout(cases[n].words),
+			};
 
 			strcpy(conf.query, cases[n].name);
 			servers[n] = (struct server){.answer = cases[n].answer};

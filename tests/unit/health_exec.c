@@ -49,7 +49,7 @@ static const struct exec_case {
 Test(health_exec, exec)
 {
 	for (size_t n = 0; n < EXEC_CASES; n++) {
-		struct poise_health_conf conf = {0};
+		struct poise_health_conf conf = {.timeout = probing_timeout(exec_cases[n].words)};
 
 		strcpy(conf.command, exec_cases[n].command);
 		probing_ask(POISE_CHECK_EXEC, AF_INET, 80, &conf);

@@ -91,11 +91,13 @@ Test(health_http, http)
 
 		probing_forget();
 		for (size_t n = 0; n < HTTP_CASES; n++) {
+			struct poise_health_conf conf = http_cases[n].conf;
+
+			conf.timeout = probing_timeout(http_cases[n].words);
 			servers[n] = (struct server){.manner = http_cases[n].manner,
 						     .answer = http_cases[n].answer};
 			server_tcp(&servers[n], probing_families[f]);
-			probing_ask(POISE_CHECK_HTTP, probing_families[f], servers[n].port,
-				    &http_cases[n].conf);
+			probing_ask(POISE_CHECK_HTTP, probing_families[f], servers[n].port, &conf);
 		}
 		probing_run();
 		for (size_t n = 0; n < HTTP_CASES; n++) {
