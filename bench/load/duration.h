@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define US 1000 /* ns */
+
 /* Reads one up to its end or one of the stops, which *end (if wanted) then points to. */
 static inline bool duration_parse(const char *text, const char *stops, uint64_t *ns,
 				  const char **end)

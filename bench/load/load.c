@@ -18,13 +18,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "duration.h"
 #include "load.h"
 
 #define BREATH	     16	       /* requests begun before answers are looked at */
 #define LOOK_EVERY   10000000  /* ns at most between looks at the clock, for timeouts */
 #define STATUS_EVERY 200000000 /* ns between status lines */
 #define FILES	     65536     /* sockets at once: a second's load at that rate */
-#define US	     1000      /* ns */
 
 static volatile sig_atomic_t stopped;
 

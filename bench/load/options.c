@@ -16,7 +16,6 @@
 #define CLIENTS_MAX 65536
 #define SHARES_MAX  1000 /* of kinds, together */
 #define RATE_MAX    1000000
-#define US	    1000
 /* Room made beforehand for a load that does not say when it ends. */
 #define EXPECT_ENDLESS 100000
 
