@@ -6,6 +6,8 @@
 # stderr, results to stdout.
 
 B=${B:-build}
+# shellcheck source=bench/others.sh
+. bench/others.sh
 # shellcheck disable=SC2034 # used by who sources this
 vip=192.0.2.10 # the virtual address of every lab
 lab=bench$$
@@ -90,7 +92,8 @@ mode_known() { # MODE
 }
 
 # Before anything is started: this shell and all that it starts leave the generator's CPU, which only
-# ask_first goes back to. With one CPU nothing is apart.
+# ask_first goes back to; so does, until we end, what else runs on this machine, unless ALONE=0. With one
+# CPU nothing is apart.
 apart() {
 	local last=$((cpus - 1))
 	stay_awake
@@ -98,6 +101,7 @@ apart() {
 	ask_cpu=$last serve_cpus=0-$((last - 1))
 	ask_first=(taskset -c "$ask_cpu" "${ask_first[@]}")
 	taskset -pc "$serve_cpus" $$ >/dev/null
+	[ "${ALONE:-1}" = 0 ] || others_leave
 }
 
 # A CPU that halts may, if it is a virtual one, have to wait a millisecond until its host runs it again.
@@ -263,6 +267,7 @@ bench_leave() {
 	at_end
 	servers_stop
 	lab_down >/dev/null 2>&1 || true
+	others_return
 	rm -rf "$work"
 	exit $rc
 }
