@@ -36,7 +36,7 @@ Test(bench, tail_has_a_row_for_each_policy_and_the_slow_one_shows, .init = setup
 	int status;
 
 	status = lab_host(&said,
-			  "MODES=ipip POLICIES='round-robin p2c-2' SCENARIOS=1 REPS=1 RATE=400 "
+			  "ALONE=0 MODES=ipip POLICIES='round-robin p2c-2' SCENARIOS=1 REPS=1 RATE=400 "
 			  "SECONDS_PER_CELL=1 LAG=60s OUT=%s bench/tail/run",
 			  out);
 	cr_assert(status == 0, "%s", said);
@@ -169,7 +169,7 @@ Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = t
 	int status;
 
 	status = lab_host(&said,
-			  "MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 SLO_P99=1us LAG=60s OUT=%s "
+			  "ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 SLO_P99=1us LAG=60s OUT=%s "
 			  "bench/capacity/run",
 			  out);
 	cr_assert(status == 0, "%s", said);
@@ -186,7 +186,7 @@ Test(bench, capacity_says_so_where_the_generator_is_the_limit, .init = setup, .f
 	int status;
 
 	status = lab_host(&said,
-			  "MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 LAG=1us TRIES=2 OUT=%s "
+			  "ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 LAG=1us TRIES=2 OUT=%s "
 			  "bench/capacity/run",
 			  out);
 	cr_assert(status == 0, "%s", said);
@@ -197,4 +197,16 @@ Test(bench, capacity_says_so_where_the_generator_is_the_limit, .init = setup, .f
 	cr_assert(strstr(said, "The limit is the generator: it was late"), "%s", said);
 	status = lab_host(&said, "grep -c '^ipip,12,.*,void,' %s/capacity.csv", out);
 	cr_assert(status == 0 && !strcmp(said, "3\n"), "%s", said);
+}
+
+/* Two sleepers: one that may run anywhere, one that who is apart has as a child meanwhile. */
+Test(bench, what_else_runs_leaves_a_cpu_for_as_long_as_it_is_measured_by)
+{
+	const char *said;
+	int status;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		cr_skip_test("one CPU: nothing can leave it");
+	status = lab_host(&said, "bash tests/e2e/others.sh");
+	cr_assert(status == 0, "%s", said);
 }
