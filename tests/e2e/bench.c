@@ -200,7 +200,7 @@ Test(bench, capacity_says_so_where_the_generator_is_the_limit, .init = setup, .f
 }
 
 /* Two sleepers: one that may run anywhere, one that who is apart has as a child meanwhile. */
-Test(bench, what_else_runs_leaves_a_cpu_for_as_long_as_it_is_measured_by)
+Test(bench, what_else_runs_leaves_a_cpu_for_as_long_as_it_is_measured_by, .init = setup)
 {
 	const char *said;
 	int status;
