@@ -35,10 +35,11 @@ Test(bench, tail_has_a_row_for_each_policy_and_the_slow_one_shows, .init = setup
 	FILE *csv;
 	int status;
 
-	status = lab_host(&said,
-			  "ALONE=0 MODES=ipip POLICIES='round-robin p2c-2' SCENARIOS=1 REPS=1 RATE=400 "
-			  "SECONDS_PER_CELL=1 LAG=60s OUT=%s bench/tail/run",
-			  out);
+	status = lab_host(
+		&said,
+		"ALONE=0 MODES=ipip POLICIES='round-robin p2c-2' SCENARIOS=1 REPS=1 RATE=400 "
+		"SECONDS_PER_CELL=1 LAG=60s OUT=%s bench/tail/run",
+		out);
 	cr_assert(status == 0, "%s", said);
 	cr_assert(strstr(said, "### 1 slow of 4 (+5 ms), ipip"), "%s", said);
 	snprintf(path, sizeof(path), "%s/tail.csv", out);
@@ -168,10 +169,11 @@ Test(bench, capacity_ends_where_clients_are_not_served, .init = setup, .fini = t
 	const char *said;
 	int status;
 
-	status = lab_host(&said,
-			  "ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 SLO_P99=1us LAG=60s OUT=%s "
-			  "bench/capacity/run",
-			  out);
+	status = lab_host(
+		&said,
+		"ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 SLO_P99=1us LAG=60s OUT=%s "
+		"bench/capacity/run",
+		out);
 	cr_assert(status == 0, "%s", said);
 	cr_assert(strstr(said, "ipip: **none were served**: not even 12 clients"), "%s", said);
 	/* answered, all of them, and yet: once, once more, and under the profile */
@@ -185,10 +187,11 @@ Test(bench, capacity_says_so_where_the_generator_is_the_limit, .init = setup, .f
 	const char *said;
 	int status;
 
-	status = lab_host(&said,
-			  "ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 LAG=1us TRIES=2 OUT=%s "
-			  "bench/capacity/run",
-			  out);
+	status =
+		lab_host(&said,
+			 "ALONE=0 MODES=ipip RAMP=12,100 WINDOW=1 THINK=100 LAG=1us TRIES=2 OUT=%s "
+			 "bench/capacity/run",
+			 out);
 	cr_assert(status == 0, "%s", said);
 	cr_assert(strstr(said, "ipip: **not known**: the generator, not the balancer, is the limit "
 			       "at 120 requests a second: with 12 clients it was late in each of 2 "
