@@ -6,8 +6,20 @@
 set -euo pipefail
 . bench/others.sh
 
-sleeper() { # CPUS
+sleeper() { # CPUS: it is there, with these
 	taskset -c "$1" sleep 60 &
+	sleepers+=($!)
+	for _ in $(seq 1000); do
+		! grep -qs ^sleep "/proc/$!/comm" || return 0
+		sleep 0.01
+	done
+	echo "no sleeper on CPUs $1"
+	exit 1
+}
+
+# What a shell that keeps to the first CPU begins while others are away.
+child() {
+	sleep 60 &
 	sleepers+=($!)
 }
 
@@ -23,12 +35,12 @@ all=$(everywhere)
 queues=$(cat $work_queues)
 sleeper "$all"
 sleeper 0
-until grep -q ^sleep "/proc/${sleepers[1]}/comm"; do sleep 0.01; done
 taskset -pc 0 $$ >/dev/null
 others_leave
 is 0 0 away
 is 1 0 away
-sleeper 0
+[ ! -w $work_queues ] || [ "$(cat $work_queues)" != "$queues" ] || { echo "work queues stay"; exit 1; }
+child
 others_return
 is 0 "$all" back
 is 1 0 back
